@@ -1,0 +1,293 @@
+"""The compiled core: pairwise coupling, coupling for any code, and Platt's sigmoids.
+
+Rows are handed to the core in chunks, so that an interrupt (Ctrl-C) is noticed between them.
+Neither the chunks nor the neighbours of a row change its result by a bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _core
+
+__all__ = [
+    "couple_code",
+    "couple_hastie_tibshirani",
+    "couple_markov",
+    "couple_wu_lin_weng",
+    "fit_platt",
+]
+
+FloatArray = NDArray[np.float64]
+
+_CHUNK_ROWS = 65536
+# Coupling for any code takes a hundred times as long a row.
+_CODE_CHUNK_ROWS = 1024
+
+
+def couple_wu_lin_weng(r: ArrayLike) -> FloatArray:
+    r"""Couple one-vs-one probabilities by Wu, Lin and Weng's second method.
+
+    The exact minimiser of :math:`\sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2` subject to
+    :math:`\sum_i p_i = 1`, from one factorisation a row (no iteration).
+
+    Parameters
+    ----------
+    r : array-like of shape (n_rows, n_classes * (n_classes - 1) / 2)
+        ``P(class i | class i or j)`` for the pairs (0, 1), (0, 2), ..., (1, 2), ...
+
+    Returns
+    -------
+    p : ndarray of shape (n_rows, n_classes)
+        The class probabilities.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong or some entry is outside [0, 1].
+
+    References
+    ----------
+    Wu, Lin and Weng (2004), Probability estimates for multi-class classification by pairwise
+    coupling, section 4.2.
+    """
+    r, p = _pairwise_arrays(r)
+    for chunk in _chunks(len(r)):
+        _core.couple_wu_lin_weng(r[chunk], p[chunk])
+    return p
+
+
+def couple_markov(r: ArrayLike) -> FloatArray:
+    r"""Couple one-vs-one probabilities by Wu, Lin and Weng's first method.
+
+    The stationary distribution of the Markov chain that goes from class j to class i with
+    probability :math:`r_{ij} / (M - 1)`. Entries of `r` are kept 1e-15 away from 0 and 1, which
+    changes `p` by about as much.
+
+    Parameters
+    ----------
+    r : array-like of shape (n_rows, n_classes * (n_classes - 1) / 2)
+        ``P(class i | class i or j)`` for the pairs (0, 1), (0, 2), ..., (1, 2), ...
+
+    Returns
+    -------
+    p : ndarray of shape (n_rows, n_classes)
+        The class probabilities.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong or some entry is outside [0, 1].
+
+    References
+    ----------
+    Wu, Lin and Weng (2004), section 4.1. Grassmann, Taksar and Heyman (1985), Regenerative
+    analysis and steady state distributions for Markov chains.
+    """
+    r, p = _pairwise_arrays(r)
+    for chunk in _chunks(len(r)):
+        _core.couple_markov(r[chunk], p[chunk])
+    return p
+
+
+def couple_hastie_tibshirani(
+    r: ArrayLike,
+    pair_weights: ArrayLike | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = 200,
+) -> tuple[FloatArray, int]:
+    r"""Couple one-vs-one probabilities by Hastie and Tibshirani's method.
+
+    The minimiser of :math:`\sum_{i<j} n_{ij} KL(r_{ij} \| p_i / (p_i + p_j))`, by Newton's
+    method in log p, where the problem is convex. `p` is right absolutely: the ratios among
+    classes of nearly no probability are not worked out.
+
+    Parameters
+    ----------
+    r : array-like of shape (n_rows, n_classes * (n_classes - 1) / 2)
+        ``P(class i | class i or j)`` for the pairs (0, 1), (0, 2), ..., (1, 2), ...; kept 1e-12
+        away from 0 and 1.
+    pair_weights : array-like of shape (n_classes * (n_classes - 1) / 2,), default=None
+        The positive weight of every pair, all 1 by default.
+    tolerance : float, default=1e-9
+        A row is done when the estimated error of `p` is below this.
+    max_iterations : int, default=200
+        The largest number of Newton steps a row.
+
+    Returns
+    -------
+    p : ndarray of shape (n_rows, n_classes)
+        The class probabilities.
+    n_unconverged : int
+        The number of rows that ran out of iterations.
+
+    Raises
+    ------
+    ValueError
+        If a shape is wrong, some entry of `r` is outside [0, 1] or a weight is not positive.
+
+    References
+    ----------
+    Hastie and Tibshirani (1998), Classification by pairwise coupling.
+    """
+    r, p = _pairwise_arrays(r)
+    weights = None if pair_weights is None else _positive(pair_weights, "pair_weights")
+    n_unconverged = 0
+    for chunk in _chunks(len(r)):
+        n_unconverged += _core.couple_hastie_tibshirani(
+            r[chunk], p[chunk], weights, tolerance, max_iterations
+        )
+    return p, n_unconverged
+
+
+def couple_code(
+    r: ArrayLike,
+    matrix: ArrayLike,
+    column_weights: ArrayLike | None = None,
+    pull: float = 1e-8,
+    tolerance: float = 1e-10,
+    max_iterations: int = 200,
+) -> tuple[FloatArray, int]:
+    r"""Couple the column probabilities of any code.
+
+    Minimises :math:`\sum_l n_l KL(r_l \| q_l) + pull \sum_m p_m \log p_m`, where
+    :math:`q_l = P_+ / (P_+ + P_-)` is the probability of the positive side of column l given
+    either side. The pull makes the answer the one of maximum entropy where the code does not
+    determine it. Without don't-cares the problem is convex in p; with them the result may be a
+    local minimum, found by walking down from the uniform distribution.
+
+    Parameters
+    ----------
+    r : array-like of shape (n_rows, n_columns)
+        The probability of the positive side of every column; kept 1e-12 away from 0 and 1.
+    matrix : array-like of shape (n_classes, n_columns)
+        The code, over -1, 0 (don't care) and +1; both signs in every column.
+    column_weights : array-like of shape (n_columns,), default=None
+        The positive weight of every column, all 1 by default.
+    pull : float, default=1e-8
+        The strength of the pull to the uniform distribution; must be positive.
+    tolerance : float, default=1e-10
+        A row is done when the estimated error of `p` is below this.
+    max_iterations : int, default=200
+        The largest number of steps a row.
+
+    Returns
+    -------
+    p : ndarray of shape (n_rows, n_classes)
+        The class probabilities.
+    n_unconverged : int
+        The number of rows that ran out of iterations.
+
+    Raises
+    ------
+    ValueError
+        If a shape is wrong, some entry of `r` is outside [0, 1], the matrix is no code, or a
+        weight or the pull is not positive.
+    """
+    r = np.ascontiguousarray(r, dtype=np.float64)
+    signs = np.asarray(matrix)
+    code = np.ascontiguousarray(signs, dtype=np.int8)
+    if r.ndim != 2 or code.ndim != 2:
+        raise ValueError("r and matrix must have two dimensions.")
+    if not np.array_equal(signs, code):
+        raise ValueError("The code matrix has entries -1, 0 and +1 only.")
+    if not pull > 0:
+        raise ValueError("pull must be positive.")
+    weights = None if column_weights is None else _positive(column_weights, "column_weights")
+    p = np.empty((len(r), len(code)))
+    n_unconverged = 0
+    for chunk in _chunks(len(r), _CODE_CHUNK_ROWS):
+        n_unconverged += _core.couple_code(
+            r[chunk], code, p[chunk], weights, pull, tolerance, max_iterations
+        )
+    return p, n_unconverged
+
+
+def fit_platt(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    weights: ArrayLike | None = None,
+    max_iterations: int = 100,
+) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+    r"""Fit Platt's sigmoid to every column of scores.
+
+    :math:`P(+1 | f) = 1 / (1 + \exp(A f + B))`; mind the sign: A is negative where larger
+    scores mean the positive class. Targets are smoothed, :math:`(N_+ + 1) / (N_+ + 2)` and
+    :math:`1 / (N_- + 2)`, with the sums of the weights for counts.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_rows, n_columns)
+        The scores, finite.
+    labels : array-like of shape (n_rows, n_columns)
+        +1, -1, or 0 where the row does not belong to the column's problem.
+    weights : array-like of shape (n_rows,), default=None
+        Nonnegative weights of the rows, all 1 by default.
+    max_iterations : int, default=100
+        The largest number of Newton steps a column.
+
+    Returns
+    -------
+    slopes : ndarray of shape (n_columns,)
+        A; 0 if a column has one sign only, equal scores only, or no row.
+    intercepts : ndarray of shape (n_columns,)
+        B.
+    converged : ndarray of shape (n_columns,)
+        Whether the column's fit has converged.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, a score is not finite, a label is none of -1, 0 and +1, or a weight
+        is negative.
+
+    References
+    ----------
+    Lin, Lin and Weng (2007), A note on Platt's probabilistic outputs for support vector
+    machines.
+    """
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    signs = np.ascontiguousarray(labels, dtype=np.int8)
+    if not np.array_equal(signs, labels) or (np.abs(signs) > 1).any():
+        raise ValueError("labels must be -1, 0 or +1.")
+    if scores.ndim != 2 or scores.shape != signs.shape:
+        raise ValueError("scores and labels must have the same shape, with two dimensions.")
+    if not np.isfinite(scores).all():
+        raise ValueError("scores must be finite.")
+    if weights is not None:
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        if weights.ndim != 1 or not (np.isfinite(weights) & (weights >= 0)).all():
+            raise ValueError("weights must be a vector of finite nonnegative numbers.")
+    fitted = np.zeros((scores.shape[1], 3))
+    for column in range(scores.shape[1]):
+        _core.fit_platt(scores, signs, weights, max_iterations, column, fitted)
+    return fitted[:, 0].copy(), fitted[:, 1].copy(), fitted[:, 2] > 0
+
+
+def _pairwise_arrays(r: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return `r` as the core wants it, and an array for the result."""
+    r = np.ascontiguousarray(r, dtype=np.float64)
+    if r.ndim != 2:
+        raise ValueError("r must have two dimensions.")
+    n_classes = (1 + math.isqrt(1 + 8 * r.shape[1])) // 2
+    if n_classes < 2 or n_classes * (n_classes - 1) // 2 != r.shape[1]:
+        raise ValueError(
+            f"r must have one column for every pair of classes; {r.shape[1]} is no number of pairs."
+        )
+    return r, np.empty((len(r), n_classes))
+
+
+def _positive(values: ArrayLike, name: str) -> FloatArray:
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    if values.ndim != 1 or not (np.isfinite(values) & (values > 0)).all():
+        raise ValueError(f"{name} must be a vector of finite positive numbers.")
+    return values
+
+
+def _chunks(n_rows: int, size: int = _CHUNK_ROWS) -> Iterator[slice]:
+    for start in range(0, n_rows, size):
+        yield slice(start, start + size)

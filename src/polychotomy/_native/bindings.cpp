@@ -1,0 +1,156 @@
+// The Python face of the core. Arrays come in checked for type, rank and order by nanobind;
+// shapes are checked here; results are written into arrays of the caller.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+
+#include "code_coupling.hpp"
+#include "pairwise.hpp"
+#include "platt.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+template <class T, size_t rank>
+using Array = nb::ndarray<T, nb::ndim<rank>, nb::c_contig, nb::device::cpu>;
+using Matrix = Array<const double, 2>;
+using MatrixOut = Array<double, 2>;
+using SignMatrix = Array<const std::int8_t, 2>;
+using Vector = Array<const double, 1>;
+
+void require(bool condition, const char* message) {
+    if (!condition) throw nb::value_error(message);
+}
+
+constexpr const char* not_probabilities = "r must lie in [0, 1] and must not be NaN.";
+
+polychotomy::Rows pairwise_rows(const Matrix& r, const MatrixOut& p) {
+    require(p.shape(1) >= 2, "There must be at least two classes.");
+    require(r.shape(0) == p.shape(0), "r and p must have the same number of rows.");
+    require(r.shape(1) == polychotomy::count_pairs(p.shape(1)),
+            "r must have one column for every pair of classes.");
+    return {r.data(), p.data(), r.shape(0), p.shape(1)};
+}
+
+// The data of an optional vector (null if it is None).
+const double* optional_data(const nb::object& given, size_t size, Vector& holder,
+                            const char* message) {
+    if (given.is_none()) return nullptr;
+    holder = nb::cast<Vector>(given, false);
+    require(holder.shape(0) == size, message);
+    return holder.data();
+}
+
+void couple_wu_lin_weng(const Matrix& r, const MatrixOut& p) {
+    const polychotomy::Rows rows = pairwise_rows(r, p);
+    bool valid;
+    {
+        nb::gil_scoped_release release;
+        valid = polychotomy::couple_wu_lin_weng(rows);
+    }
+    require(valid, not_probabilities);
+}
+
+void couple_markov(const Matrix& r, const MatrixOut& p) {
+    const polychotomy::Rows rows = pairwise_rows(r, p);
+    bool valid;
+    {
+        nb::gil_scoped_release release;
+        valid = polychotomy::couple_markov(rows);
+    }
+    require(valid, not_probabilities);
+}
+
+size_t couple_hastie_tibshirani(const Matrix& r, const MatrixOut& p, const nb::object& weights,
+                                double tolerance, int max_iterations) {
+    const polychotomy::Rows rows = pairwise_rows(r, p);
+    Vector holder;
+    const double* pair_weights =
+        optional_data(weights, r.shape(1), holder, "pair_weights must have one entry a pair.");
+    size_t n_unconverged = 0;
+    bool valid;
+    {
+        nb::gil_scoped_release release;
+        valid = polychotomy::couple_hastie_tibshirani(
+            rows, {pair_weights, tolerance, max_iterations}, n_unconverged);
+    }
+    require(valid, not_probabilities);
+    return n_unconverged;
+}
+
+void check_code(const SignMatrix& matrix) {
+    require(matrix.shape(0) >= 2, "There must be at least two classes.");
+    for (size_t column = 0; column < matrix.shape(1); ++column) {
+        bool positive = false, negative = false;
+        for (size_t label = 0; label < matrix.shape(0); ++label) {
+            const int entry = matrix.data()[label * matrix.shape(1) + column];
+            require(entry >= -1 && entry <= 1, "The code matrix has entries -1, 0 and +1 only.");
+            positive = positive || entry > 0;
+            negative = negative || entry < 0;
+        }
+        require(positive && negative, "Every column of the code matrix must have both signs.");
+    }
+}
+
+size_t couple_code(const Matrix& r, const SignMatrix& matrix, const MatrixOut& p,
+                   const nb::object& weights, double pull, double tolerance, int max_iterations) {
+    check_code(matrix);
+    require(r.shape(0) == p.shape(0), "r and p must have the same number of rows.");
+    require(r.shape(1) == matrix.shape(1), "r must have one column for every code column.");
+    require(p.shape(1) == matrix.shape(0), "p must have one column for every class.");
+    Vector holder;
+    const double* column_weights =
+        optional_data(weights, r.shape(1), holder, "column_weights must have one entry a column.");
+    const polychotomy::CodeCoupling code = {matrix.data(),   column_weights, matrix.shape(0),
+                                            matrix.shape(1), pull,           tolerance,
+                                            max_iterations};
+    size_t n_unconverged = 0;
+    bool valid;
+    {
+        nb::gil_scoped_release release;
+        valid = polychotomy::couple_code(code, r.data(), r.shape(0), p.data(), n_unconverged);
+    }
+    require(valid, not_probabilities);
+    return n_unconverged;
+}
+
+void fit_platt(const Matrix& scores, const SignMatrix& labels, const nb::object& weights,
+               int max_iterations, size_t column, const MatrixOut& result) {
+    require(scores.shape(0) == labels.shape(0) && scores.shape(1) == labels.shape(1),
+            "scores and labels must have the same shape.");
+    require(column < scores.shape(1), "There is no such column.");
+    require(result.shape(0) == scores.shape(1) && result.shape(1) == 3,
+            "The result must have one row a column and three columns.");
+    Vector holder;
+    const double* row_weights =
+        optional_data(weights, scores.shape(0), holder, "weights must have one entry a row.");
+    const polychotomy::PlattData data = {scores.data(), labels.data(), row_weights,
+                                         scores.shape(0), scores.shape(1)};
+    nb::gil_scoped_release release;
+    const polychotomy::Sigmoid sigmoid =
+        polychotomy::fit_platt_column(data, column, max_iterations);
+    double* row = result.data() + 3 * column;
+    row[0] = sigmoid.slope;
+    row[1] = sigmoid.intercept;
+    row[2] = sigmoid.converged ? 1.0 : 0.0;
+}
+
+}    // namespace
+
+NB_MODULE(_core, module) {
+    module.def("couple_wu_lin_weng", &couple_wu_lin_weng, "r"_a.noconvert(), "p"_a.noconvert());
+    module.def("couple_markov", &couple_markov, "r"_a.noconvert(), "p"_a.noconvert());
+    module.def("couple_hastie_tibshirani", &couple_hastie_tibshirani, "r"_a.noconvert(),
+               "p"_a.noconvert(), "pair_weights"_a.none(), "tolerance"_a, "max_iterations"_a);
+    module.def("couple_code", &couple_code, "r"_a.noconvert(), "matrix"_a.noconvert(),
+               "p"_a.noconvert(), "column_weights"_a.none(), "pull"_a, "tolerance"_a,
+               "max_iterations"_a);
+    module.def("fit_platt", &fit_platt, "scores"_a.noconvert(), "labels"_a.noconvert(),
+               "weights"_a.none(), "max_iterations"_a, "column"_a, "result"_a.noconvert());
+    module.def("use_baseline_lanes", &polychotomy::use_baseline_lanes, "only_baseline"_a);
+    module.def("lanes_in_use", &polychotomy::lanes_in_use);
+}

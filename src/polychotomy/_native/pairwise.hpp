@@ -1,0 +1,57 @@
+// Pairwise coupling: from one-vs-one probabilities to class probabilities.
+//
+// Rows of r hold the pairs (0,1), (0,2), ..., (1,2), ...; r_ij = P(class i | class i or j).
+#pragma once
+
+#include <cstddef>
+
+namespace polychotomy {
+
+using std::size_t;
+
+// Probabilities closer to 0 or 1 than these are moved there; see the functions that use them.
+constexpr double kullback_clip = 1e-12;
+constexpr double markov_clip = 1e-15;
+
+constexpr size_t count_pairs(size_t n_classes) { return n_classes * (n_classes - 1) / 2; }
+
+struct Rows {
+    const double* r;    // n_rows x count_pairs(n_classes)
+    double* p;          // n_rows x n_classes, written
+    size_t n_rows;
+    size_t n_classes;
+};
+
+struct HastieTibshirani {
+    const double* pair_weights;    // one per pair, or null for all ones
+    double tolerance;
+    int max_iterations;
+};
+
+// The same algorithms, compiled for one instruction set. The workspace is aligned for lanes and
+// has as many doubles as `workspace` says. Functions return false if some r is not in [0, 1].
+struct LaneFunctions {
+    const char* name;
+    size_t (*workspace)(size_t n_classes);
+    bool (*wu_lin_weng)(const Rows&, double* workspace);
+    bool (*markov)(const Rows&, double* workspace);
+    // Row numbers that need the slow path are put into `left_over`.
+    bool (*hastie_tibshirani)(const Rows&, const HastieTibshirani&, double* workspace,
+                              size_t* left_over, size_t& n_left_over);
+};
+
+extern const LaneFunctions baseline_lanes;
+#ifdef POLYCHOTOMY_AVX2
+extern const LaneFunctions avx2_lanes;
+#endif
+
+// The best set for this processor, or the baseline if asked for (tests compare the two).
+void use_baseline_lanes(bool only_baseline);
+const char* lanes_in_use();
+
+bool couple_wu_lin_weng(const Rows& rows);
+bool couple_markov(const Rows& rows);
+bool couple_hastie_tibshirani(const Rows& rows, const HastieTibshirani& options,
+                              size_t& n_unconverged);
+
+}    // namespace polychotomy
