@@ -1,0 +1,58 @@
+"""Codes: which classes stand on which side of which binary problem.
+
+A code knows how many classes there are and nothing else. ``Code.build(n_classes)`` gives a
+:class:`~polychotomy._types.Codebook` with one row per class and one column per binary problem.
+
+========================  =====================  ==========================================
+class                     string                 binary problems for M classes
+========================  =====================  ==========================================
+OneVsOne                  one_vs_one             M (M - 1) / 2
+OneVsRest                 one_vs_rest            M
+MinimalCode               minimal                ceil(log2 M)
+ErrorCorrectingCode       error_correcting       min(10 ceil(log2 M), 2^(M-1) - 1)
+ExhaustiveCode            exhaustive             2^(M-1) - 1
+DenseRandomCode           dense_random           min(ceil(10 log2 M), 2^(M-1) - 1)
+SparseRandomCode          sparse_random          at most ceil(15 log2 M)
+OrdinalCode               ordinal                M - 1
+CustomCode                (give the object)      any
+========================  =====================  ==========================================
+"""
+
+from .base import Code
+from .custom import CustomCode
+from .dense_random import DenseRandomCode
+from .error_correcting import ErrorCorrectingCode
+from .exhaustive import ExhaustiveCode
+from .minimal import MinimalCode
+from .one_vs_one import OneVsOne
+from .one_vs_rest import OneVsRest
+from .ordinal import OrdinalCode
+from .sparse_random import SparseRandomCode
+
+CODES: dict[str, type[Code]] = {
+    code.name: code
+    for code in (
+        OneVsOne,
+        OneVsRest,
+        MinimalCode,
+        ErrorCorrectingCode,
+        ExhaustiveCode,
+        DenseRandomCode,
+        SparseRandomCode,
+        OrdinalCode,
+    )
+}
+
+__all__ = [
+    "CODES",
+    "Code",
+    "CustomCode",
+    "DenseRandomCode",
+    "ErrorCorrectingCode",
+    "ExhaustiveCode",
+    "MinimalCode",
+    "OneVsOne",
+    "OneVsRest",
+    "OrdinalCode",
+    "SparseRandomCode",
+]

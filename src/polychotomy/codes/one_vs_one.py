@@ -1,0 +1,41 @@
+"""One-vs-one: a binary problem for every two classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._types import SignArray
+from .base import Code
+
+
+class OneVsOne(Code):
+    """Every two classes against each other (1vs1, all pairs, round robin).
+
+    The M(M-1)/2 columns are the pairs (0, 1), (0, 2), ..., (M-2, M-1), with +1 for the first
+    class of the pair; the other classes take no part.
+
+    References
+    ----------
+    T. Hastie and R. Tibshirani, "Classification by pairwise coupling", Annals of Statistics
+    26(2), 1998.
+
+    Examples
+    --------
+    >>> from polychotomy.codes import OneVsOne
+    >>> OneVsOne().build(4)
+    Codebook(one_vs_one, 4 classes, 6 columns)
+       0  1  2  3  4  5
+    0  +  +  +  .  .  .
+    1  -  .  .  +  +  .
+    2  .  -  .  -  .  +
+    3  .  .  -  .  -  -
+    """
+
+    name = "one_vs_one"
+
+    def _build(self, n_classes: int, rng: np.random.Generator) -> SignArray:
+        first, second = np.triu_indices(n_classes, k=1)
+        matrix = np.zeros((n_classes, len(first)), dtype=np.int8)
+        matrix[first, np.arange(len(first))] = 1
+        matrix[second, np.arange(len(first))] = -1
+        return matrix

@@ -1,0 +1,36 @@
+"""One-vs-rest: a binary problem for every class."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._types import SignArray
+from .base import Code
+
+
+class OneVsRest(Code):
+    """Every class against all others (1vsA, one-versus-all).
+
+    There are M columns for two classes too: each is then the other's negative, and one machine
+    serves both (see ``Codebook.trained``).
+
+    References
+    ----------
+    R. Rifkin and A. Klautau, "In defense of one-vs-all classification", Journal of Machine
+    Learning Research 5, 2004.
+
+    Examples
+    --------
+    >>> from polychotomy.codes import OneVsRest
+    >>> OneVsRest().build(3)
+    Codebook(one_vs_rest, 3 classes, 3 columns)
+       0  1  2
+    0  +  -  -
+    1  -  +  -
+    2  -  -  +
+    """
+
+    name = "one_vs_rest"
+
+    def _build(self, n_classes: int, rng: np.random.Generator) -> SignArray:
+        return 2 * np.eye(n_classes, dtype=np.int8) - np.int8(1)
