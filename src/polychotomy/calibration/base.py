@@ -1,0 +1,75 @@
+"""What all calibrators share."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._types import FloatArray, Margins, SignArray
+
+
+class Calibrator(BaseEstimator):
+    """Base of all calibrators: from scores to binary probabilities, column by column.
+
+    Attributes
+    ----------
+    name : str
+        The string by which it can be asked for.
+    learns : bool
+        Whether it has to be fitted on scores of rows that the machines did not see.
+
+    Examples
+    --------
+    A calibrator of your own is a subclass with `_fit` and `transform`:
+
+    >>> from polychotomy import Calibrator, Margins
+    >>> class Linear(Calibrator):
+    ...     name = "linear"
+    ...     def _fit(self, scores, labels, weights):
+    ...         self.largest_ = abs(scores).max()
+    ...     def transform(self, margins):
+    ...         return (0.5 + margins.mean / (2 * self.largest_)).clip(0, 1)
+    >>> scores = Margins(mean=[[-2.0], [1.0]])
+    >>> Linear().fit(scores, [[-1], [1]]).transform(scores)
+    array([[0.  ],
+           [0.75]])
+    """
+
+    name: ClassVar[str]
+    learns: ClassVar[bool] = True
+
+    def fit(self, margins: Margins, labels: SignArray, weights: FloatArray | None = None) -> Self:
+        """Learn from scores and labels.
+
+        Parameters
+        ----------
+        margins : Margins
+            Scores of shape (n_rows, n_columns), of rows that the machines did not see.
+        labels : ndarray of shape (n_rows, n_columns)
+            The binary labels -1 and +1; a row with 0 does not count in that column.
+        weights : ndarray of shape (n_rows,), default=None
+            The weights of the rows.
+
+        Returns
+        -------
+        self : Calibrator
+        """
+        assert margins.mean is not None
+        labels = np.asarray(labels, dtype=np.int8)
+        if labels.shape != margins.mean.shape:
+            raise ValueError(
+                f"labels have shape {labels.shape}, but the scores have {margins.mean.shape}."
+            )
+        if weights is not None:
+            weights = np.asarray(weights, dtype=np.float64)
+        self._fit(margins.mean, labels, weights)
+        return self
+
+    def transform(self, margins: Margins) -> FloatArray | None:
+        """Return the probability of the positive side for every row and column."""
+        raise NotImplementedError
+
+    def _fit(self, scores: FloatArray, labels: SignArray, weights: FloatArray | None) -> None:
+        raise NotImplementedError
