@@ -1,0 +1,83 @@
+"""Decoders: from the answers of binary machines to classes and class probabilities.
+
+Which of the papers' methods is which decoder:
+
+==================  =====================================================  ==================
+name in the papers  decoder                                                code
+==================  =====================================================  ==================
+VOTE, MWV           `MaxWins`                                              one-vs-one
+WV                  `WeightedVoting`                                       one-vs-one
+PC, PWC             `PairwiseCoupling("hastie_tibshirani")`                one-vs-one
+PE                  `PairwiseCoupling("wu_lin_weng")`                      one-vs-one
+DDAG                `DecisionGraph`                                        one-vs-one
+LVPC                `ValuedPreference`                                     one-vs-one
+ND                  `NonDominance`                                         one-vs-one
+BTC                 `BinaryTree`                                           one-vs-one
+NEST                `Nesting`                                              one-vs-one
+SMC1v1, SMC1va      `SoftMax`                                              one-vs-one, -rest
+SSMC1v1, SSMC1va    `SoftMax(C=None)`                                      one-vs-one, -rest
+WTA, MAX            `WinnerTakesAll`                                       one-vs-rest
+DOO                 `DynamicallyOrdered`                                   one-vs-rest
+Hamming             `HammingDecoding`                                      any
+loss function       `LossDecoding`                                         any
+Bayesian            `BayesianDecoding`                                     any
+(our own)           `CodeCoupling`                                         any
+==================  =====================================================  ==================
+"""
+
+from .base import Context, Decoder
+from .bayesian import BayesianDecoding
+from .code_coupling import CodeCoupling
+from .coupling import PairwiseCoupling
+from .decision_graph import DecisionGraph
+from .fuzzy import NonDominance, ValuedPreference
+from .hamming import HammingDecoding
+from .loss import LossDecoding
+from .nesting import Nesting
+from .ordered import DynamicallyOrdered
+from .softmax import SoftMax
+from .tree import BinaryTree
+from .voting import MaxWins, WeightedVoting
+from .winner import WinnerTakesAll
+
+DECODERS: dict[str, type[Decoder]] = {
+    decoder.name: decoder
+    for decoder in (
+        MaxWins,
+        WeightedVoting,
+        PairwiseCoupling,
+        DecisionGraph,
+        ValuedPreference,
+        NonDominance,
+        BinaryTree,
+        Nesting,
+        SoftMax,
+        WinnerTakesAll,
+        DynamicallyOrdered,
+        HammingDecoding,
+        LossDecoding,
+        BayesianDecoding,
+        CodeCoupling,
+    )
+}
+
+__all__ = [
+    "DECODERS",
+    "BayesianDecoding",
+    "BinaryTree",
+    "CodeCoupling",
+    "Context",
+    "DecisionGraph",
+    "Decoder",
+    "DynamicallyOrdered",
+    "HammingDecoding",
+    "LossDecoding",
+    "MaxWins",
+    "Nesting",
+    "NonDominance",
+    "PairwiseCoupling",
+    "SoftMax",
+    "ValuedPreference",
+    "WeightedVoting",
+    "WinnerTakesAll",
+]

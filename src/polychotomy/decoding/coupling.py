@@ -1,0 +1,118 @@
+"""Pairwise coupling: class probabilities that explain all pairwise ones."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+
+from .. import _native
+from .._checks import finite_array, one_of
+from .._types import Codebook, FloatArray, Margins
+from .base import Context, Decoder, pairwise_probabilities
+
+METHODS = ("wu_lin_weng", "hastie_tibshirani", "markov")
+
+
+class PairwiseCoupling(Decoder):
+    """Couple pairwise probabilities into class probabilities (PC, PWC, PE).
+
+    Parameters
+    ----------
+    method : {"wu_lin_weng", "hastie_tibshirani", "markov"}, default="wu_lin_weng"
+        What makes class probabilities p explain the pairwise r.
+
+        - "wu_lin_weng": least ``sum (r_ji p_i - r_ij p_j)^2``, GALAR (18)-(21), the second
+          method of Wu, Lin and Weng (2004); the linear system is solved exactly.
+        - "hastie_tibshirani": least Kullback-Leibler distance between r and
+          ``mu_ij = p_i / (p_i + p_j)``, GALAR (4), DUAN05 (1)-(2); solved by Newton's method
+          in log p where the papers use a slow fixed-point iteration.
+        - "markov": the first method of Wu, Lin and Weng, the stationary distribution of a
+          Markov chain that moves between classes by r.
+    pair_weights : None, "pair_sizes" or array-like of shape (n_columns,), default=None
+        The weights ``n_ij`` of "hastie_tibshirani", in the order of the code's columns: equal,
+        or the number of training rows of the two classes.
+
+    Notes
+    -----
+    For "hastie_tibshirani", r is kept within [1e-12, 1 - 1e-12]: beyond, the minimum lies at
+    infinity.
+
+    References
+    ----------
+    Hastie and Tibshirani (1998), Classification by pairwise coupling. Wu, Lin and Weng
+    (2004), Probability estimates for multi-class classification by pairwise coupling.
+
+    Examples
+    --------
+    >>> from polychotomy import PairwiseCoupling
+    >>> r = [[2 / 3, 4 / 5, 2 / 3]]  # consistent with p = (4, 2, 1) / 7
+    >>> PairwiseCoupling().decode(r).round(3)
+    array([[0.571, 0.286, 0.143]])
+    >>> PairwiseCoupling("hastie_tibshirani").decode(r).round(3)
+    array([[0.571, 0.286, 0.143]])
+    """
+
+    name = "pairwise_coupling"
+    codes = frozenset({"one_vs_one"})
+    needs = frozenset({"probabilities"})
+    yields = "probabilities"
+
+    def __init__(
+        self, method: str = "wu_lin_weng", pair_weights: str | ArrayLike | None = None
+    ) -> None:
+        self.method = method
+        self.pair_weights = pair_weights
+
+    def _fit(self, context: Context) -> None:
+        one_of(self.method, "coupling method", METHODS)
+        self._pair_weights(context.codebook)
+
+    def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
+        one_of(self.method, "coupling method", METHODS)
+        r = pairwise_probabilities(margins, codebook)
+        weights = self._pair_weights(codebook)
+        if self.method == "wu_lin_weng":
+            return _native.couple_wu_lin_weng(r)
+        if self.method == "markov":
+            return _native.couple_markov(r)
+        p, n_unconverged = _native.couple_hastie_tibshirani(r, weights)
+        warn_unconverged(n_unconverged, type(self).__name__)
+        return p
+
+    def _pair_weights(self, codebook: Codebook) -> FloatArray | None:
+        given = self.pair_weights
+        if given is None:
+            return None
+        if self.method != "hastie_tibshirani":
+            raise ValueError(
+                f"pair_weights are for method='hastie_tibshirani'; method={self.method!r} has none."
+            )
+        source, _ = codebook.canonical
+        if isinstance(given, str):
+            one_of(given, "pair_weights", ("pair_sizes",))
+            sizes = getattr(self, "class_sizes_", None)
+            if sizes is None:
+                raise ValueError("pair_weights='pair_sizes' needs a fitted decoder.")
+            first, second = np.triu_indices(codebook.n_classes, 1)
+            pair_sizes: FloatArray = sizes[first] + sizes[second]
+            return pair_sizes
+        weights = finite_array(given, "pair_weights", (1,))
+        if weights.shape != (codebook.n_columns,) or (weights <= 0).any():
+            raise ValueError(
+                f"pair_weights must be {codebook.n_columns} positive numbers, one for each column."
+            )
+        return weights[source]
+
+
+def warn_unconverged(count: int, who: str) -> None:
+    """Tell the user that some rows did not reach the tolerance."""
+    if count:
+        warnings.warn(
+            f"{who}: {count} rows did not converge; their probabilities are approximate.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

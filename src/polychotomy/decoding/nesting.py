@@ -1,0 +1,142 @@
+"""Nesting one-vs-one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._types import Codebook, FloatArray, IntArray, Margins
+from .base import Context, Decoder, Scorer, pairwise_preferences, pairwise_sums, prior_of
+from .voting import count_votes
+
+
+@dataclass(frozen=True)
+class Level:
+    """A nested one-vs-one system for the rows that the level above left undecided."""
+
+    classes: IntArray
+    columns: IntArray
+    scorer: Scorer | None
+
+
+class Nesting(Decoder):
+    """Nesting one-vs-one (NEST): new machines for the rows on which the vote is tied.
+
+    The training rows on which the most votes are shared train a new one-vs-one system, whose
+    tied rows train another, until none is left (GALAR section 2.8; Liu, Hao and Yang 2007). A
+    region with rows of one class is given to that class, one with two gets a single
+    machine.
+
+    Parameters
+    ----------
+    max_depth : int, default=20
+        The largest number of nested systems.
+
+    Attributes
+    ----------
+    levels_ : list of Level
+        The nested systems, the outermost left out.
+
+    Notes
+    -----
+    Where the undecided training rows do not become fewer, or `max_depth` is reached, rows
+    that are still tied are decided by the summed confidence of the last level, then by class
+    size; so it always ends. Nested machines vote with their own outputs: their rows are too
+    few to calibrate them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from polychotomy import Nesting, PolychotomyClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    >>> clf = PolychotomyClassifier(tree, decoder=Nesting()).fit(X[:900], y[:900])
+    >>> len(clf.decoder_.levels_) > 0
+    True
+    """
+
+    name = "nesting"
+    codes = frozenset({"one_vs_one"})
+    needs = frozenset({"training_scores", "inputs", "refit"})
+    yields = "decisions"
+
+    def __init__(self, max_depth: int = 20) -> None:
+        self.max_depth = max_depth
+
+    def _fit(self, context: Context) -> None:
+        if context.training is None or context.refit is None or context.X is None:
+            raise ValueError(
+                "Nesting needs the inputs, the machines' scores of the training rows, and a way "
+                "to train new machines."
+            )
+        self.levels_: list[Level] = []
+        pairs = pairwise_preferences(context.training, context.codebook)
+        rows = np.flatnonzero(is_tied(count_votes(pairs, context.codebook.n_classes)))
+        while len(rows) and len(self.levels_) < self.max_depth:
+            level = self._train(context, rows)
+            self.levels_.append(level)
+            if level.scorer is None:
+                return
+            votes, _ = _level_votes(level, context.X[rows], context.codebook)
+            left = rows[is_tied(votes)]
+            if len(left) >= len(rows):
+                return
+            rows = left
+
+    def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
+        if not hasattr(self, "levels_"):
+            raise ValueError("Nesting has to be fitted before it can decode.")
+        pairs = pairwise_preferences(margins, codebook)
+        votes = count_votes(pairs, codebook.n_classes)
+        confidence = pairwise_sums(pairs, codebook.n_classes)
+        rows = np.flatnonzero(is_tied(votes))
+        for level in self.levels_:
+            if len(rows) == 0:
+                break
+            if X is None:
+                raise ValueError("Nesting needs the inputs X to decide tied rows.")
+            votes[rows], confidence[rows] = _level_votes(level, X[rows], codebook)
+            rows = rows[is_tied(votes[rows])]
+        return _one_winner(votes, confidence, prior_of(self, codebook))
+
+    def _train(self, context: Context, rows: IntArray) -> Level:
+        assert context.refit is not None
+        classes = np.unique(context.y[rows])
+        if len(classes) == 1:
+            return Level(classes, np.array([], dtype=np.intp), None)
+        inside = np.isin(np.arange(context.codebook.n_classes), classes)
+        outside_used = (context.codebook.matrix[~inside] != 0).any(axis=0)
+        columns = np.flatnonzero(~outside_used)
+        return Level(classes, columns, context.refit(rows, columns))
+
+
+def is_tied(votes: FloatArray) -> Any:
+    """Say for which rows several classes share the most votes."""
+    return (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1
+
+
+def _level_votes(level: Level, X: Any, codebook: Codebook) -> tuple[FloatArray, FloatArray]:
+    n_rows = X.shape[0]
+    votes, confidence = (np.full((n_rows, codebook.n_classes), -np.inf) for _ in range(2))
+    if level.scorer is None:
+        votes[:, level.classes] = 1.0
+        confidence[:, level.classes] = 0.0
+        return votes, confidence
+    nested = Codebook(codebook.matrix[np.ix_(level.classes, level.columns)], "one_vs_one")
+    pairs = pairwise_preferences(level.scorer(X), nested)
+    votes[:, level.classes] = count_votes(pairs, nested.n_classes)
+    confidence[:, level.classes] = pairwise_sums(pairs, nested.n_classes)
+    return votes, confidence
+
+
+def _one_winner(votes: FloatArray, confidence: FloatArray, prior: FloatArray) -> FloatArray:
+    best = votes == votes.max(axis=1, keepdims=True)
+    confidence = np.where(best, confidence, -np.inf)
+    best &= confidence == confidence.max(axis=1, keepdims=True)
+    decisions = np.zeros_like(votes)
+    winner = np.where(best, prior, -np.inf).argmax(axis=1)
+    decisions[np.arange(len(votes)), winner] = 1.0
+    return decisions

@@ -1,0 +1,40 @@
+"""Winner takes all, for one-vs-rest codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._math import favour, normalise
+from .._types import Codebook, FloatArray, Margins
+from .base import Decoder, prior_of
+
+
+class WinnerTakesAll(Decoder):
+    """The class whose one-vs-rest machine answers with the most confidence (WTA, MAX).
+
+    GALAR (25), DUAN05 section 2.1. With binary probabilities the class probabilities are
+    ``p_k / sum p`` (DUAN03 section 4), and where all p are 0, equal. With scores there are no
+    class probabilities.
+
+    Examples
+    --------
+    >>> from polychotomy import WinnerTakesAll
+    >>> WinnerTakesAll().decode([[0.6, 0.3, 0.3]])
+    array([[0.5 , 0.25, 0.25]])
+    """
+
+    name = "winner_takes_all"
+    codes = frozenset({"one_vs_rest"})
+
+    def yields_probabilities(self, calibrated: bool) -> bool:
+        """Say whether `decode` returns class probabilities: it does for binary ones."""
+        return calibrated
+
+    def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
+        column = codebook.rest
+        assert column is not None
+        if margins.probability is not None:
+            return normalise(margins.probability[:, column])
+        assert margins.mean is not None
+        scores = margins.mean[:, column]
+        return favour(scores, scores, prior_of(self, codebook))
