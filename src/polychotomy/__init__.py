@@ -1,0 +1,85 @@
+"""Multi-class classification from binary classifiers, with trustworthy probabilities.
+
+A code splits the classes into binary problems, binary machines are trained for them,
+calibrators turn their scores into probabilities, and decoders turn those into classes and class
+probabilities. `PolychotomyClassifier` wires the four together as a scikit-learn estimator.
+"""
+
+from ._types import Codebook, Margins
+from .calibration import Calibrator, Isotonic, NoCalibration, Platt
+from .classifier import PolychotomyClassifier
+from .codes import (
+    Code,
+    CustomCode,
+    DenseRandomCode,
+    ErrorCorrectingCode,
+    ExhaustiveCode,
+    MinimalCode,
+    OneVsOne,
+    OneVsRest,
+    OrdinalCode,
+    SparseRandomCode,
+)
+from .comparison import DecoderComparison, compare_decoders
+from .decoding import (
+    BayesianDecoding,
+    BinaryTree,
+    CodeCoupling,
+    Context,
+    DecisionGraph,
+    Decoder,
+    DynamicallyOrdered,
+    HammingDecoding,
+    LossDecoding,
+    MaxWins,
+    Nesting,
+    NonDominance,
+    PairwiseCoupling,
+    SoftMax,
+    ValuedPreference,
+    WeightedVoting,
+    WinnerTakesAll,
+)
+from .explanation import Explanation
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BayesianDecoding",
+    "BinaryTree",
+    "Calibrator",
+    "Code",
+    "CodeCoupling",
+    "Codebook",
+    "Context",
+    "CustomCode",
+    "DecisionGraph",
+    "Decoder",
+    "DecoderComparison",
+    "DenseRandomCode",
+    "DynamicallyOrdered",
+    "ErrorCorrectingCode",
+    "ExhaustiveCode",
+    "Explanation",
+    "HammingDecoding",
+    "Isotonic",
+    "LossDecoding",
+    "Margins",
+    "MaxWins",
+    "MinimalCode",
+    "Nesting",
+    "NoCalibration",
+    "NonDominance",
+    "OneVsOne",
+    "OneVsRest",
+    "OrdinalCode",
+    "PairwiseCoupling",
+    "Platt",
+    "PolychotomyClassifier",
+    "SoftMax",
+    "SparseRandomCode",
+    "ValuedPreference",
+    "WeightedVoting",
+    "WinnerTakesAll",
+    "compare_decoders",
+]

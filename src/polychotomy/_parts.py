@@ -1,0 +1,194 @@
+"""From what users write to the parts of the pipe, and which parts go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from inspect import isclass
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+
+from ._checks import listed, suggestion
+from ._types import Codebook
+from .calibration import CALIBRATORS, Calibrator, NoCalibration, Platt
+from .codes import CODES, Code, CustomCode, OneVsOne, OneVsRest
+from .decoding import (
+    DECODERS,
+    CodeCoupling,
+    Decoder,
+    LossDecoding,
+    MaxWins,
+    PairwiseCoupling,
+    WinnerTakesAll,
+)
+from .machines import AnyLearner, ColumnMachine
+
+Part = TypeVar("Part", Code, Calibrator, Decoder)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The four parts of a pipe, each a copy of its own."""
+
+    machine: ColumnMachine
+    machine_name: str
+    code: Code
+    calibrator: Calibrator
+    decoder: Decoder
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether binary probabilities can be had, from a calibrator or from the machine."""
+        return self.calibrator.learns or self.machine.has_probability
+
+    @property
+    def uses_probabilities(self) -> bool:
+        """Whether binary probabilities reach the decoder."""
+        return self.calibrator.learns or (
+            self.machine.has_probability and wants_probabilities(self.decoder)
+        )
+
+    @property
+    def yields_probabilities(self) -> bool:
+        """Whether the pipe gives class probabilities."""
+        return self.decoder.yields_probabilities(self.uses_probabilities)
+
+
+def resolve(machine: Any, code: Any, calibrator: Any, decoder: Any) -> Parts:
+    """Turn the parameters of an estimator into its parts."""
+    the_machine, machine_name = resolve_machine(machine)
+    the_code = resolve_code(code)
+    if _is_auto(decoder):
+        probabilities = (
+            the_machine.has_probability
+            or _is_auto(calibrator)
+            or resolve_calibrator(calibrator).learns
+        )
+        the_decoder = _default_decoder(the_code, probabilities)
+    else:
+        the_decoder = resolve_decoder(decoder)
+    the_calibrator = calibrator_for(calibrator, the_machine, the_decoder)
+    return Parts(the_machine, machine_name, the_code, the_calibrator, the_decoder)
+
+
+def calibrator_for(calibrator: Any, machine: ColumnMachine, decoder: Decoder) -> Calibrator:
+    """Return the calibrator behind a parameter value; "auto" is Platt only where it is needed."""
+    if not _is_auto(calibrator):
+        return resolve_calibrator(calibrator)
+    likelihood = "likelihoods" in decoder.needs and machine.has_likelihood
+    needed = requires_probabilities(decoder) and not (machine.has_probability or likelihood)
+    return Platt() if needed else NoCalibration()
+
+
+def requires_probabilities(decoder: Decoder) -> bool:
+    """Say whether a decoder cannot do without binary probabilities."""
+    return bool(decoder.needs & {"probabilities", "likelihoods"})
+
+
+def wants_probabilities(decoder: Decoder) -> bool:
+    """Say whether a decoder makes something of a machine's own probabilities."""
+    return requires_probabilities(decoder) or (
+        "scores" not in decoder.needs and decoder.yields_probabilities(True)
+    )
+
+
+def check_together(parts: Parts, codebook: Codebook) -> None:
+    """Refuse parts that do not go together, and say what would."""
+    decoder, name = parts.decoder, type(parts.decoder).__name__
+    if not decoder.fits(codebook):
+        fitting = [key for key, other in DECODERS.items() if other().fits(codebook)]
+        raise ValueError(
+            f"The decoder {name} is for {' or '.join(sorted(decoder.codes))} codes, but the code "
+            f"is {codebook.name}. For this code choose the decoder {listed(fitting)}."
+        )
+    if "likelihoods" in decoder.needs and parts.machine.has_likelihood:
+        return
+    if requires_probabilities(decoder) and not parts.has_probabilities:
+        fitting = [
+            key
+            for key, other in DECODERS.items()
+            if other().fits(codebook) and not requires_probabilities(other())
+        ]
+        raise ValueError(
+            f"The decoder {name} needs probabilities, but {parts.machine_name} has no "
+            "predict_proba and there is no calibrator. Choose calibrator='platt' or 'isotonic', "
+            f"or the decoder {listed(fitting)}."
+        )
+
+
+def resolve_machine(machine: Any) -> tuple[ColumnMachine, str]:
+    """Return the machine behind a parameter value, and the name users know it by."""
+    if machine is None:
+        from sklearn.svm import SVC
+
+        machine = SVC()
+    _refuse_class(machine, "machine")
+    if isinstance(machine, str) or not hasattr(machine, "fit"):
+        raise TypeError(
+            f"machine must be a scikit-learn classifier such as LogisticRegression(), "
+            f"got {machine!r}."
+        )
+    if not is_classifier(machine):
+        raise TypeError(f"machine must be a classifier; {type(machine).__name__} is not one.")
+    return AnyLearner(clone(machine)), type(machine).__name__
+
+
+def resolve_code(code: Any) -> Code:
+    """Return the code behind a parameter value; a matrix is a code of the user's own."""
+    if code is None:
+        return OneVsOne()
+    if isinstance(code, Codebook):
+        return CustomCode(code.matrix)
+    if not isinstance(code, str | Code) and not isclass(code) and np.ndim(code) == 2:
+        return CustomCode(code)
+    return _resolve(code, "code", CODES, Code)
+
+
+def resolve_calibrator(calibrator: Any) -> Calibrator:
+    """Return the calibrator behind a parameter value."""
+    if calibrator is None:
+        return NoCalibration()
+    return _resolve(calibrator, "calibrator", CALIBRATORS, Calibrator, ("auto",))
+
+
+def resolve_decoder(decoder: Any) -> Decoder:
+    """Return the decoder behind a parameter value."""
+    return _resolve(decoder, "decoder", DECODERS, Decoder, ("auto",))
+
+
+def _resolve(
+    value: Any, kind: str, table: dict[str, type[Part]], base: type[Part], more: Iterable[str] = ()
+) -> Part:
+    _refuse_class(value, kind)
+    if isinstance(value, str):
+        if value not in table:
+            hint = suggestion(value, [*table, *more])
+            raise ValueError(f"Unknown {kind} {value!r}. {hint}")
+        return table[value]()
+    if not isinstance(value, base):
+        raise TypeError(
+            f"{kind} must be a {base.__name__} or one of {listed([*table, *more])}, got {value!r}."
+        )
+    copy: Part = clone(value)
+    return copy
+
+
+def _refuse_class(value: Any, kind: str) -> None:
+    if isclass(value):
+        raise TypeError(
+            f"{kind} must be an instance, not a class: write {value.__name__}(), with brackets."
+        )
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _default_decoder(code: Code, probabilities: bool) -> Decoder:
+    if isinstance(code, OneVsOne):
+        return PairwiseCoupling() if probabilities else MaxWins()
+    if probabilities:
+        return CodeCoupling()
+    return WinnerTakesAll() if isinstance(code, OneVsRest) else LossDecoding()

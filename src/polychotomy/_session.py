@@ -1,0 +1,147 @@
+"""Everything about a fit that is settled before the first machine is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
+from sklearn.utils import check_random_state
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.validation import has_fit_parameter
+
+from ._checks import class_distribution
+from ._folds import Splits, split_rows
+from ._parts import Parts, check_together
+from ._training import TrainingSet
+from ._types import FloatArray
+from ._weights import class_numbers, row_weights
+from .machines import TrainingOptions
+
+
+@dataclass(frozen=True)
+class Session:
+    """A checked pipe with its training rows and folds."""
+
+    parts: Parts
+    data: TrainingSet
+    classes: NDArray[Any]
+    priors: FloatArray | None
+    decoder_seed: int | None
+    cv: Any
+    split_params: dict[str, Any]
+
+    @property
+    def prefit(self) -> bool:
+        """Whether calibrators and decoders are to be fitted later, on other rows."""
+        return isinstance(self.cv, str) and self.cv == "prefit"
+
+    @property
+    def class_sizes(self) -> FloatArray:
+        """The total weight of the training rows of each class."""
+        y, weights = self.data.y[self.data.rows], self.data.weights_of(self.data.rows)
+        return np.bincount(y, weights, len(self.classes)).astype(float)
+
+    def split(self) -> Splits:
+        """Split the training rows into folds; no folds with ``cv="prefit"``."""
+        if self.prefit:
+            return []
+        data = self.data
+        return split_rows(self.cv, data.X, data.y, data.rows, self.classes, self.split_params)
+
+
+@dataclass(frozen=True)
+class _Routed:
+    """Which metadata goes where."""
+
+    fit: dict[str, Any]
+    split: dict[str, Any]
+    machine_weight: Any
+
+
+def start(
+    classifier: Any,
+    parts: Parts,
+    X: Any,
+    y_given: NDArray[Any],
+    sample_weight: ArrayLike | None,
+    fit_params: dict[str, Any],
+) -> Session:
+    """Check labels, weights, code, parts and priors against each other."""
+    classes, y = class_numbers(y_given)
+    routed = _route(classifier, sample_weight, fit_params)
+    weights = row_weights(sample_weight, classifier.class_weight, X, y, classes)
+    code_seed, machine_seed, decoder_seed = _seeds(classifier.random_state)
+    codebook = parts.code.build(len(classes), code_seed)
+    check_together(parts, codebook)
+    return Session(
+        parts=parts,
+        data=TrainingSet(
+            machine=parts.machine,
+            codebook=codebook,
+            X=X,
+            y=y,
+            rows=np.arange(len(y)) if weights is None else np.flatnonzero(weights),
+            weights=weights,
+            machine_weights=_machine_weights(classifier, parts, routed, X, y, classes),
+            options=TrainingOptions(
+                n_jobs=classifier.n_jobs,
+                random_state=machine_seed,
+                fit_params=routed.fit,
+                describe=lambda column: codebook.describe(codebook.trained[0][column], classes),
+            ),
+        ),
+        classes=classes,
+        priors=_priors(classifier.priors, parts, classes),
+        decoder_seed=decoder_seed,
+        cv=classifier.cv,
+        split_params=routed.split,
+    )
+
+
+def _seeds(random_state: Any) -> list[Any]:
+    """Return seeds of their own for codes, machines and decoders."""
+    if random_state is None:
+        return [None, None, None]
+    seeds: list[Any] = check_random_state(random_state).randint(2**31 - 1, size=3).tolist()
+    return seeds
+
+
+def _route(classifier: Any, sample_weight: Any, fit_params: dict[str, Any]) -> _Routed:
+    if not get_config()["enable_metadata_routing"]:
+        fit = dict(fit_params)
+        groups = fit.pop("groups", None)
+        return _Routed(fit, {} if groups is None else {"groups": groups}, sample_weight)
+    given = {} if sample_weight is None else {"sample_weight": sample_weight}
+    routed = process_routing(classifier, "fit", **given, **fit_params)
+    fit = dict(routed.machine.fit)
+    split = dict(routed.splitter.split) if "splitter" in routed else {}
+    return _Routed(fit, split, fit.pop("sample_weight", None))
+
+
+def _machine_weights(
+    classifier: Any, parts: Parts, routed: _Routed, X: Any, y: Any, classes: NDArray[Any]
+) -> FloatArray | None:
+    if routed.machine_weight is None and classifier.class_weight is None:
+        return None
+    machine = getattr(parts.machine, "estimator", None)
+    routing = get_config()["enable_metadata_routing"]
+    if machine is not None and not routing and not has_fit_parameter(machine, "sample_weight"):
+        raise ValueError(
+            f"{parts.machine_name} does not take sample_weight in fit, so neither sample_weight "
+            "nor class_weight can reach it; choose another machine, or leave the weights out."
+        )
+    return row_weights(routed.machine_weight, classifier.class_weight, X, y, classes)
+
+
+def _priors(priors: Any, parts: Parts, classes: NDArray[Any]) -> FloatArray | None:
+    if priors is None:
+        return None
+    if not parts.yields_probabilities:
+        raise ValueError(
+            f"priors reweight class probabilities, which {type(parts.decoder).__name__} does not "
+            "yield here; choose a decoder that does, or priors=None."
+        )
+    return class_distribution(priors, classes, "priors")

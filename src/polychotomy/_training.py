@@ -1,0 +1,151 @@
+"""Training the machines of a code, and scores of rows that they did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._folds import Splits
+from ._types import Codebook, FloatArray, IntArray, Margins, SignArray
+from .machines import ColumnMachine, TrainingOptions
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """The rows to learn from, and how.
+
+    Rows are numbered as in `X`; only `rows`, those of positive weight, are used.
+    """
+
+    machine: ColumnMachine
+    codebook: Codebook
+    X: Any
+    y: IntArray
+    rows: IntArray
+    weights: FloatArray | None
+    machine_weights: FloatArray | None
+    options: TrainingOptions
+
+    @cached_property
+    def state(self) -> Any:
+        """What all machines share."""
+        return self.machine.prepare(self.X)
+
+    @cached_property
+    def labels(self) -> SignArray:
+        """The label of every row in every column that needs a machine."""
+        columns, _, _ = self.codebook.trained
+        return self.codebook.matrix[:, columns][self.y]
+
+    def weights_of(self, rows: IntArray) -> FloatArray | None:
+        """Return the weights of some rows."""
+        return None if self.weights is None else self.weights[rows]
+
+
+@dataclass(frozen=True)
+class BinaryMachines:
+    """The trained machines of a code: from inputs to the margins of all columns."""
+
+    machine: ColumnMachine
+    fitted: Any
+    source: IntArray
+    sign: SignArray
+
+    def margins(self, X: Any, probability: bool, n_jobs: int | None = None) -> Margins:
+        """Return the margins of new rows."""
+        narrow = self.machine.margins(self.fitted, X, probability, n_jobs)
+        return narrow.columns(self.source, self.sign)
+
+    def training_margins(self, data: TrainingSet, rows: IntArray, probability: bool) -> Margins:
+        """Return the margins of training rows."""
+        narrow = self.machine.training_margins(
+            self.fitted, data.state, rows, None, probability, data.options.n_jobs
+        )
+        return narrow.columns(self.source, self.sign)
+
+    def narrow_scores(
+        self, data: TrainingSet, rows: IntArray, where: NDArray[np.bool_]
+    ) -> FloatArray:
+        """Return the scores of training rows in the trained columns; only entries of `where`."""
+        scores = self.machine.training_margins(
+            self.fitted, data.state, rows, where, False, data.options.n_jobs
+        ).mean
+        assert scores is not None
+        return scores
+
+    def is_trained(self) -> NDArray[np.bool_]:
+        """Say for every trained column whether it had rows of both signs."""
+        return self.machine.is_trained(self.fitted)
+
+
+@dataclass(frozen=True)
+class NestedScorer:
+    """Machines of some columns, as a plain function from inputs to margins."""
+
+    machine: ColumnMachine
+    fitted: Any
+
+    def __call__(self, X: Any) -> Margins:
+        """Return the margins of new rows."""
+        return self.machine.margins(self.fitted, X)
+
+
+def train(data: TrainingSet, subsets: Sequence[IntArray]) -> list[BinaryMachines]:
+    """Train the machines of all columns on every subset of rows."""
+    _, source, sign = data.codebook.trained
+    fitted = data.machine.fit(data.state, data.labels, subsets, data.machine_weights, data.options)
+    return [BinaryMachines(data.machine, each, source, sign) for each in fitted]
+
+
+def train_nested(data: TrainingSet, rows: IntArray, columns: IntArray) -> NestedScorer:
+    """Train machines for some columns on some rows only."""
+    labels = data.codebook.matrix[:, columns][data.y]
+    (fitted,) = data.machine.fit(data.state, labels, [rows], data.machine_weights, data.options)
+    return NestedScorer(data.machine, fitted)
+
+
+def held_out_scores(
+    data: TrainingSet,
+    full: BinaryMachines,
+    folds: Sequence[BinaryMachines],
+    splits: Splits,
+    complete: bool,
+) -> Margins:
+    """Return scores of rows by machines that did not see them (DUAN03 section 3.1).
+
+    An entry whose class takes part in the column comes from the fold's machine; if the fold
+    leaves that machine without one of its sides, from the machine of all rows. An entry whose
+    class takes no part in the column was seen by no machine of it: with `complete` it comes
+    from the machine of all rows, else it is left at 0. Rows are in the order of ``data.rows``.
+    """
+    taking_part = data.labels != 0
+    scores = np.zeros(data.labels.shape)
+    from_full = np.zeros(data.labels.shape, dtype=bool)
+    from_full[data.rows] = taking_part[data.rows] if not splits else False
+    if complete:
+        from_full[data.rows] |= ~taking_part[data.rows]
+    for machines, (_, test) in zip(folds, splits, strict=True):
+        trained = machines.is_trained()
+        where = taking_part[test] & trained
+        scores[test] = np.where(where, machines.narrow_scores(data, test, where), 0.0)
+        from_full[test] |= taking_part[test] & ~trained
+    rows = np.flatnonzero(from_full.any(axis=1))
+    if len(rows):
+        where = from_full[rows]
+        scores[rows] = np.where(where, full.narrow_scores(data, rows, where), scores[rows])
+    return Margins(mean=scores[data.rows]).columns(full.source, full.sign)
+
+
+def fold_numbers(splits: Splits, rows: IntArray) -> IntArray | None:
+    """Return the fold of every used row, or None if there are no folds."""
+    if not splits:
+        return None
+    number = np.zeros(int(rows.max()) + 1, dtype=np.intp)
+    for fold, (_, test) in enumerate(splits):
+        number[test] = fold
+    return number[rows]

@@ -1,0 +1,255 @@
+"""All decoders that fit a code, compared on one set of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from sklearn.base import clone
+
+from ._folds import Splits
+from ._parts import Parts, calibrator_for, check_together, requires_probabilities, resolve_decoder
+from ._session import Session
+from ._training import TrainingSet, fold_numbers, train, train_nested
+from ._types import FloatArray, Margins
+from .calibration import Calibrator
+from .classifier import PolychotomyClassifier
+from .decoding import (
+    DECODERS,
+    Context,
+    Decoder,
+    PairwiseCoupling,
+    SoftMax,
+)
+
+
+@dataclass(frozen=True)
+class DecoderComparison:
+    """The cross-validated figures of several decoders; it prints as a table.
+
+    Attributes
+    ----------
+    rows : list of dict
+        For every decoder, the least error first: "decoder", "error" (the share of rows
+        misclassified), "nll" (the mean negative log-likelihood), "brier" (the mean squared
+        distance of the probabilities to the truth; both None without probabilities), and
+        "seconds" (fitting and decoding, without the machines).
+    n_rows : int
+        The number of rows that were held out, each once.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from polychotomy import PolychotomyClassifier, compare_decoders
+    >>> clf = PolychotomyClassifier(LogisticRegression())
+    >>> comparison = compare_decoders(clf, *load_iris(return_X_y=True), ["max_wins"])
+    >>> comparison.rows[0]["decoder"], comparison.n_rows
+    ('MaxWins()', 150)
+    """
+
+    rows: list[dict[str, Any]]
+    n_rows: int
+
+    def __str__(self) -> str:
+        width = max(len(row["decoder"]) for row in self.rows) + 2
+        lines = [f"{'decoder':<{width}}{'error':>8}{'nll':>9}{'brier':>9}"]
+        for row in self.rows:
+            nll, brier = (
+                "" if row[name] is None else f"{row[name]:.4f}" for name in ("nll", "brier")
+            )
+            line = f"{row['decoder']:<{width}}{row['error']:>8.4f}{nll:>9}{brier:>9}"
+            lines.append(line.rstrip())
+        return "\n".join(lines)
+
+
+def compare_decoders(
+    clf: PolychotomyClassifier,
+    X: Any,
+    y: ArrayLike,
+    decoders: Iterable[Decoder | str] | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    **fit_params: Any,
+) -> DecoderComparison:
+    """Compare all decoders that fit the code of a classifier, on one set of scores.
+
+    The machines are trained once for every fold of ``clf.cv``; every decoder reads their
+    scores of the rows left out. Calibrators and decoders that learn are fitted on the other
+    folds, so that no row is judged by anything that has seen it.
+
+    Parameters
+    ----------
+    clf : PolychotomyClassifier
+        Its machine, code, calibrator, folds and weights are used; it is not changed, and need
+        not be fitted. With ``calibrator="auto"`` decoders that need probabilities get Platt's
+        sigmoid if the machine has none of its own.
+    X : array-like or sparse matrix of shape (n_rows, n_features)
+        The inputs.
+    y : array-like of shape (n_rows,)
+        The classes.
+    decoders : iterable of Decoder or str, default=None
+        What to compare; all that fit the code by default.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weights of the rows, in training and in the figures.
+    **fit_params : dict
+        As for ``clf.fit``.
+
+    Returns
+    -------
+    comparison : DecoderComparison
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from polychotomy import PolychotomyClassifier, compare_decoders
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = PolychotomyClassifier(LogisticRegression(), code="one_vs_rest")
+    >>> print(compare_decoders(clf, X, y, ["winner_takes_all", "code_coupling"]))
+    decoder              error      nll    brier
+    WinnerTakesAll()    0.0600   0.2978   0.1570
+    CodeCoupling()      0.0600   0.3067   0.1603
+    """
+    session = clone(clf)._start(X, y, sample_weight, fit_params)
+    splits = session.split()
+    if not splits:
+        raise ValueError(
+            "compare_decoders needs folds: cv must be a number of folds or a splitter, and some "
+            "class must have two rows."
+        )
+    pipes = _chosen(decoders, session, clf.calibrator)
+    desk = _Desk(session, splits)
+    rows = [desk.judge(parts) for parts in pipes]
+    rows.sort(key=lambda row: (row["error"], np.inf if row["nll"] is None else row["nll"]))
+    return DecoderComparison(rows, len(session.data.rows))
+
+
+def _chosen(
+    decoders: Iterable[Decoder | str] | None, session: Session, calibrator: Any
+) -> list[Parts]:
+    """Return the pipe of every decoder, the machine and code being the same for all."""
+
+    def pipe(decoder: Decoder) -> Parts:
+        return replace(
+            session.parts,
+            decoder=decoder,
+            calibrator=calibrator_for(calibrator, session.parts.machine, decoder),
+        )
+
+    codebook = session.data.codebook
+    if decoders is not None:
+        pipes = [pipe(resolve_decoder(decoder)) for decoder in decoders]
+        for parts in pipes:
+            check_together(parts, codebook)
+        return pipes
+    variants = [PairwiseCoupling("hastie_tibshirani"), PairwiseCoupling("markov"), SoftMax(C=None)]
+    pipes = [pipe(decoder) for decoder in [*(kind() for kind in DECODERS.values()), *variants]]
+    return [
+        parts
+        for parts in pipes
+        if parts.decoder.fits(codebook) and _possible(parts, session.data.X)
+    ]
+
+
+def _possible(parts: Parts, X: Any) -> bool:
+    decoder = parts.decoder
+    if requires_probabilities(decoder) and not parts.has_probabilities:
+        return False
+    if issparse(X) and not decoder.takes_sparse:
+        return False
+    return "inputs" not in decoder.needs or bool(np.isfinite(X.data if issparse(X) else X).all())
+
+
+class _Desk:
+    """Judges decoders fold by fold, with machines and calibrators that are shared by all."""
+
+    def __init__(self, session: Session, splits: Splits) -> None:
+        self.session, self.data, self.splits = session, session.data, splits
+        self.machines = train(self.data, [rows for rows, _ in splits])
+        self.fold = fold_numbers(splits, self.data.rows)
+        self.position = np.empty(int(self.data.rows.max()) + 1, dtype=np.intp)
+        self.position[self.data.rows] = np.arange(len(self.data.rows))
+        self.own = session.parts.machine.has_probability
+        self.tested = [
+            machines.training_margins(self.data, test, self.own)
+            for machines, (_, test) in zip(self.machines, splits, strict=True)
+        ]
+        self.scores = np.zeros((len(self.data.rows), self.data.codebook.n_columns))
+        for margins, (_, test) in zip(self.tested, splits, strict=True):
+            self.scores[self.position[test]] = margins.mean
+        self.calibrators: dict[int, Calibrator] = {}
+
+    def judge(self, parts: Parts) -> dict[str, Any]:
+        """Fit and apply a decoder in every fold, and return its figures."""
+        start, decoder = perf_counter(), parts.decoder
+        result = np.zeros((len(self.data.rows), self.data.codebook.n_classes))
+        for fold, (_, test) in enumerate(self.splits):
+            fitted = clone(decoder).fit(self._context(parts, fold))
+            X = self.data.X[test] if "inputs" in decoder.needs else None
+            margins = self._visible(self.tested[fold], parts, fold)
+            result[self.position[test]] = fitted.decode(margins, X=X)
+        return {
+            "decoder": repr(decoder),
+            **figures(result, self.data, parts.yields_probabilities),
+            "seconds": perf_counter() - start,
+        }
+
+    def _context(self, parts: Parts, fold: int) -> Context:
+        data, needs = self.data, parts.decoder.needs
+        rows = self.splits[fold][0]
+        inside = self.position[rows]
+        training = None
+        if "training_scores" in needs:
+            margins = self.machines[fold].training_margins(data, rows, self.own)
+            training = self._visible(margins, parts, fold)
+        assert self.fold is not None
+        return Context(
+            codebook=data.codebook,
+            y=data.y[rows],
+            weights=data.weights_of(rows),
+            classes=self.session.classes,
+            X=data.X[rows] if "inputs" in needs else None,
+            training=training,
+            held_out=Margins(mean=self.scores[inside]),
+            folds=self.fold[inside],
+            refit=lambda part, columns: train_nested(data, rows[part], columns),
+            random_state=self.session.decoder_seed,
+        )
+
+    def _visible(self, margins: Margins, parts: Parts, fold: int) -> Margins:
+        """Return the margins as the decoder would see them in a pipe of its own."""
+        if not parts.uses_probabilities:
+            return margins.with_probability(None)
+        if not parts.calibrator.learns:
+            return margins
+        if fold not in self.calibrators:
+            self.calibrators[fold] = self._fitted_calibrator(parts.calibrator, fold)
+        return margins.with_probability(self.calibrators[fold].transform(margins))
+
+    def _fitted_calibrator(self, calibrator: Calibrator, fold: int) -> Calibrator:
+        rows = self.splits[fold][0]
+        labels = self.data.codebook.labels(self.data.y[rows])
+        scores = Margins(mean=self.scores[self.position[rows]])
+        fitted: Calibrator = clone(calibrator).fit(scores, labels, self.data.weights_of(rows))
+        return fitted
+
+
+def figures(result: FloatArray, data: TrainingSet, probabilities: bool) -> dict[str, Any]:
+    """Return the error and, of probabilities, the negative log-likelihood and Brier score."""
+    y, weights = data.y[data.rows], data.weights_of(data.rows)
+    error = np.average(result.argmax(axis=1) != y, weights=weights)
+    if not probabilities:
+        return {"error": float(error), "nll": None, "brier": None}
+    of_truth = np.maximum(result[np.arange(len(y)), y], np.finfo(float).tiny)
+    truth = np.eye(result.shape[1])[y]
+    return {
+        "error": float(error),
+        "nll": float(np.average(-np.log(of_truth), weights=weights)),
+        "brier": float(np.average(((result - truth) ** 2).sum(axis=1), weights=weights)),
+    }

@@ -1,0 +1,94 @@
+"""The interface of binary machines: they know label columns, not classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from numpy import bool_
+from numpy.typing import NDArray
+
+from .._types import FloatArray, IntArray, Margins, SignArray
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How to train, apart from what.
+
+    Parameters
+    ----------
+    n_jobs : int, default=None
+        How many columns to train at once.
+    random_state : int, default=None
+        Seed from which every column of every subset gets its own.
+    fit_params : mapping, default={}
+        Further parameters for a wrapped classifier's `fit`; those with one value per row are cut
+        to the rows used.
+    describe : callable, default=str
+        Names a column, for messages.
+    """
+
+    n_jobs: int | None = None
+    random_state: int | None = None
+    fit_params: Mapping[str, Any] = field(default_factory=dict)
+    describe: Callable[[int], str] = str
+
+
+class ColumnMachine(Protocol):
+    """Trains all label columns of a code, on one or several subsets of the rows.
+
+    What several columns, folds or parameters share (distances, a Gram matrix) is computed once
+    by `prepare`.
+    """
+
+    @property
+    def has_probability(self) -> bool:
+        """Whether the machine has probabilities of its own."""
+        ...
+
+    @property
+    def has_likelihood(self) -> bool:
+        """Whether its margins carry the variance and noise that Bayesian decoding reads."""
+        ...
+
+    def prepare(self, X: Any) -> Any:
+        """Compute what every column and subset shares."""
+        ...
+
+    def fit(
+        self,
+        state: Any,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        weights: FloatArray | None,
+        options: TrainingOptions,
+    ) -> list[Any]:
+        """Train every column on every subset of rows; one fitted object a subset.
+
+        A row with label 0 takes no part in that column. A column that lacks one of its signs in a
+        subset is left untrained.
+        """
+        ...
+
+    def is_trained(self, fitted: Any) -> NDArray[bool_]:
+        """Say for every column whether it could be trained."""
+        ...
+
+    def training_margins(
+        self,
+        fitted: Any,
+        state: Any,
+        rows: IntArray,
+        where: NDArray[bool_] | None = None,
+        probability: bool = False,
+        n_jobs: int | None = None,
+    ) -> Margins:
+        """Return the margins of training rows; only the entries `where` says are needed."""
+        ...
+
+    def margins(
+        self, fitted: Any, X: Any, probability: bool = False, n_jobs: int | None = None
+    ) -> Margins:
+        """Return the margins of new rows."""
+        ...
