@@ -546,7 +546,7 @@ def test_dynamically_ordered_says_what_to_do_with_sparse_inputs(digits):
     clf = pc.PolychotomyClassifier(
         LogisticRegression(), "one_vs_rest", decoder="dynamically_ordered"
     )
-    with pytest.raises(ValueError, match=r"DynamicallyOrdered\(MultinomialNB\(\)\)"):
+    with pytest.raises(TypeError, match=r"DynamicallyOrdered\(MultinomialNB\(\)\)"):
         clf.fit(csr_array(X), y)
     clf.set_params(decoder=pc.DynamicallyOrdered(MultinomialNB()))
     assert clf.fit(csr_array(X), y).score(csr_array(X), y) > 0.9

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ._types import FloatArray
 
@@ -90,3 +90,36 @@ def class_distribution(given: Any, labels: Any, name: str) -> FloatArray:
         )
     distribution: FloatArray = values / values.sum()
     return distribution
+
+
+def weight_array(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
+    """Return a copy of row weights after checking them; 1 for each row if there are none."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = np.array(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}: one weight a row."
+        )
+    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if len(bad):
+        raise ValueError(
+            f"sample_weight must be nonnegative and finite; row {bad[0]} has {weights[bad[0]]}."
+        )
+    return weights
+
+
+def refuse_weightless_classes(
+    weights: FloatArray, numbers: NDArray[np.intp], classes: NDArray[Any]
+) -> None:
+    """Refuse weights that leave a class without any row."""
+    used = np.bincount(numbers[weights > 0], minlength=len(classes)) > 0
+    if not used.all():
+        raise ValueError(
+            f"sample_weight is zero for every row of class {classes[~used].tolist()[0]!r}; give "
+            "the class rows with a positive weight, or leave its rows out."
+        )

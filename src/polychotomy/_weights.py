@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._checks import listed
+from ._checks import listed, refuse_weightless_classes, weight_array
 from ._types import FloatArray, IntArray
 
 
@@ -50,38 +50,12 @@ def row_weights(
     """Combine the weights of rows and classes; None if there are none of either."""
     if sample_weight is None and class_weight is None:
         return None
-    weights = _checked_weights(sample_weight, X.shape[0])
+    weights = weight_array(sample_weight, X.shape[0])
     if all_classes:
-        used = np.bincount(y[weights > 0], minlength=len(classes)) > 0
-        if not used.all():
-            empty = classes[~used].tolist()
-            raise ValueError(
-                f"sample_weight is zero for every row of class {empty[0]!r}; give the class rows "
-                "with a positive weight, or leave its rows out."
-            )
+        refuse_weightless_classes(weights, y, classes)
     if class_weight is None:
         return weights
     return weights * _class_factors(class_weight, weights, y, classes)[y]
-
-
-def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weights = np.array(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
-    if weights.ndim != 1:
-        raise ValueError("Sample weights must be 1D array or scalar")
-    if weights.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}: one weight a row."
-        )
-    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
-    if len(bad):
-        raise ValueError(
-            f"sample_weight must be nonnegative and finite; row {bad[0]} has {weights[bad[0]]}."
-        )
-    return weights
 
 
 def _class_factors(

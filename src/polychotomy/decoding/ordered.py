@@ -59,7 +59,7 @@ class DynamicallyOrdered(Decoder):
             from sklearn.naive_bayes import GaussianNB
 
             if issparse(context.X):
-                raise ValueError(
+                raise TypeError(
                     "DynamicallyOrdered's Gaussian naive Bayes does not take sparse X; pass an "
                     "orderer that does, such as DynamicallyOrdered(MultinomialNB())."
                 )
