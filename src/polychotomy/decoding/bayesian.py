@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp
 
 from .._checks import class_distribution, finite_array, one_of
 from .._math import log_odds, log_sigmoid, softmax
@@ -86,8 +85,8 @@ class BayesianDecoding(Decoder):
             concerned = np.flatnonzero(word)
             before = current if self.update == "sequential" else start
             likelihood = np.where(word[concerned] > 0, positive[:, [column]], negative[:, [column]])
-            old_mass = logsumexp(before[:, concerned], axis=1, keepdims=True)
-            new_mass = logsumexp(before[:, concerned] + likelihood, axis=1, keepdims=True)
+            old_mass = np.logaddexp.reduce(before[:, concerned], axis=1, keepdims=True)
+            new_mass = np.logaddexp.reduce(before[:, concerned] + likelihood, axis=1, keepdims=True)
             with np.errstate(invalid="ignore"):
                 change = likelihood + old_mass - new_mass
             # Classes of prior 0 stay there, also where a column concerns no other.
