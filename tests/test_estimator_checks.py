@@ -1,8 +1,9 @@
 """Scikit-learn's own checks over many configurations; none is excused."""
 
 import pytest
-from configurations import CONFIGURATIONS
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from configurations import CONFIGURATIONS
 
 
 # Some checks fit a handful of rows.
