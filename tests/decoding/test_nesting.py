@@ -85,8 +85,10 @@ def tied(votes):
 def twin_winner(levels, x, sizes):
     for number, level in enumerate(levels):
         votes, confidence = votes_of(level, x)
-        if not tied((votes, confidence)) or number == len(levels) - 1:
-            return max(votes, key=lambda k: (votes[k], confidence[k], sizes[k], -k))
+        if not tied((votes, confidence)):
+            return max(votes, key=votes.get)
+        if number == len(levels) - 1:  # weighted voting among all classes of the level
+            return max(votes, key=lambda k: (confidence[k], sizes[k], -k))
     raise AssertionError
 
 

@@ -42,9 +42,9 @@ class Nesting(Decoder):
     Notes
     -----
     Where the undecided training rows do not become fewer, or `max_depth` is reached, rows
-    that are still tied are decided by the summed confidence of the last level, then by class
-    size; so it always ends. Nested machines vote with their own outputs: their rows are too
-    few to calibrate them.
+    that are still tied are decided by weighted voting among the classes of the last level (the
+    largest sum of confidence), then by class size; so it always ends. Nested machines vote with
+    their own outputs: their rows are too few to calibrate them.
 
     Examples
     --------
@@ -133,9 +133,9 @@ def _level_votes(level: Level, X: Any, codebook: Codebook) -> tuple[FloatArray, 
 
 
 def _one_winner(votes: FloatArray, confidence: FloatArray, prior: FloatArray) -> FloatArray:
-    best = votes == votes.max(axis=1, keepdims=True)
-    confidence = np.where(best, confidence, -np.inf)
-    best &= confidence == confidence.max(axis=1, keepdims=True)
+    # Rows that no level decides go to the largest sum of confidence: weighted voting.
+    decisive = np.where(is_tied(votes)[:, None], confidence, votes)
+    best = decisive == decisive.max(axis=1, keepdims=True)
     decisions = np.zeros_like(votes)
     winner = np.where(best, prior, -np.inf).argmax(axis=1)
     decisions[np.arange(len(votes)), winner] = 1.0
