@@ -1,4 +1,4 @@
-from numpy import float64, int8
+from numpy import float32, float64, int8, int32, int64
 from numpy.typing import NDArray
 
 def couple_wu_lin_weng(r: NDArray[float64], p: NDArray[float64]) -> None: ...
@@ -29,3 +29,37 @@ def fit_platt(
 ) -> None: ...
 def use_baseline_lanes(only_baseline: bool) -> None: ...
 def lanes_in_use() -> str: ...
+def inspect_gram(gram: NDArray[float64] | NDArray[float32]) -> tuple[bool, float, float]: ...
+def solve_svm(
+    gram: NDArray[float64] | NDArray[float32],
+    largest_entry: float,
+    labels: NDArray[int8],
+    rows: NDArray[int64],
+    starts: NDArray[int64],
+    C_values: NDArray[float64],
+    weights: NDArray[float64] | None,
+    tolerance: float,
+    max_iterations: int,
+    n_threads: int,
+    coefficients: NDArray[float64],
+    biases: NDArray[float64],
+    gaps: NDArray[float64],
+    iterations: NDArray[int64],
+    status: NDArray[int8],
+) -> None: ...
+def solve_klr(
+    gram: NDArray[float64],
+    labels: NDArray[int8],
+    weights: NDArray[float64],
+    subset_rows: NDArray[int64],
+    subset_ends: NDArray[int64],
+    C_values: NDArray[float64],
+    tolerance: float,
+    max_iterations: int,
+    n_threads: int,
+    coefficients: NDArray[float64],
+    biases: NDArray[float64],
+    status: NDArray[int32],
+    iterations: NDArray[int32],
+    criterion: NDArray[float64],
+) -> None: ...

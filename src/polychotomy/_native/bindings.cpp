@@ -7,8 +7,10 @@
 #include <cstdint>
 
 #include "code_coupling.hpp"
+#include "klr_bindings.hpp"
 #include "pairwise.hpp"
 #include "platt.hpp"
+#include "svm_binding.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -153,4 +155,6 @@ NB_MODULE(_core, module) {
                "weights"_a.none(), "max_iterations"_a, "column"_a, "result"_a.noconvert());
     module.def("use_baseline_lanes", &polychotomy::use_baseline_lanes, "only_baseline"_a);
     module.def("lanes_in_use", &polychotomy::lanes_in_use);
+    define_svm(module);
+    polychotomy::bind_klr(module);
 }

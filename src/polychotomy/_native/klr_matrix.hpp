@@ -1,0 +1,51 @@
+// Square matrices as the loops of klr_kernels.hpp want them, and their Cholesky factorisation.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "klr_kernels.hpp"
+
+namespace polychotomy {
+
+using StopFlag = std::atomic<bool>;
+
+inline std::size_t padded_order(std::size_t n) {
+    return (n + klr_block - 1) / klr_block * klr_block;
+}
+
+// Memory for a square matrix of any order, kept for the next one.
+class SquareMatrix {
+public:
+    void resize(std::size_t order) {
+        order_ = order;
+        // An odd number of 32-byte steps between rows: they do not compete for cache lines.
+        stride_ = order % 8 == 4 ? order : order + 4;
+        if (memory_.size() < order_ * stride_ + 8) {
+            memory_.clear();
+            memory_.resize(order_ * stride_ + 8);
+        }
+        const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+        data_ = memory_.data() + (64 - address % 64) % 64 / sizeof(double);
+    }
+
+    double* row(std::size_t i) { return data_ + i * stride_; }
+    const double* row(std::size_t i) const { return data_ + i * stride_; }
+    const double* data() const { return data_; }
+    std::size_t order() const { return order_; }
+    std::size_t stride() const { return stride_; }
+
+private:
+    std::vector<double> memory_;
+    double* data_ = nullptr;
+    std::size_t order_ = 0;
+    std::size_t stride_ = 4;
+};
+
+// Replaces the lower triangle of a symmetric matrix by its Cholesky factor. False if the matrix
+// is not positive definite (or not finite), or if `stop` was set meanwhile.
+bool factorise(SquareMatrix& matrix, const KlrKernels& kernels, const StopFlag& stop);
+
+}    // namespace polychotomy

@@ -1,0 +1,214 @@
+#include "svm.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <system_error>
+#include <thread>
+
+#include "pairwise.hpp"
+#include "svm_smo.hpp"
+
+namespace polychotomy {
+
+const SvmPasses& svm_passes_in_use() {
+#ifdef POLYCHOTOMY_AVX2
+    if (std::strcmp(lanes_in_use(), avx2_lanes.name) == 0) return svm_passes_avx2;
+#endif
+    return svm_passes_baseline;
+}
+
+// ---- the Gram matrix ------------------------------------------------------------------------
+
+namespace {
+
+template <class Entry>
+SvmGramFacts inspect(const Entry* gram, size_t n) {
+    constexpr size_t tile = 32;    // so that a tile and its mirror image stay in the cache
+    SvmGramFacts facts = {true, 0.0, 0.0};
+    for (size_t top = 0; top < n; top += tile)
+        for (size_t left = 0; left <= top; left += tile)
+            for (size_t i = top; i < std::min(top + tile, n); ++i)
+                for (size_t j = left; j < std::min(left + tile, i + 1); ++j) {
+                    const double here = gram[i * n + j], there = gram[j * n + i];
+                    const double size = std::max(std::fabs(here), std::fabs(there));
+                    facts.finite = facts.finite && std::isfinite(here) && std::isfinite(there);
+                    facts.largest = std::max(facts.largest, size);
+                    facts.asymmetry = std::max(facts.asymmetry, std::fabs(here - there));
+                }
+    return facts;
+}
+
+// The power of two that brings the largest entry into [1/2, 1).
+ScaledGram scaled(const SvmProblems& problems) {
+    int exponent = 0;
+    if (problems.largest_entry > 0.0) std::frexp(problems.largest_entry, &exponent);
+    return {problems.gram, std::ldexp(1.0, -std::min(std::max(exponent, -1000), 1000))};
+}
+
+}    // namespace
+
+SvmGramFacts inspect_gram(const SvmGram& gram) {
+    return gram.wide ? inspect(gram.wide, gram.n) : inspect(gram.narrow, gram.n);
+}
+
+// ---- tasks ----------------------------------------------------------------------------------
+
+namespace {
+
+class Worker {
+public:
+    Worker(const SvmProblems& problems, const SvmResults& results,
+           const std::vector<size_t>& order, const std::atomic<bool>& stop)
+        : problems_(problems), results_(results), order_(order), stop_(stop),
+          solver_(scaled(problems), {problems.tolerance, problems.max_iterations, &stop}) {}
+
+    void run(size_t task) {
+        const size_t subset = task / problems_.n_columns, column = task % problems_.n_columns;
+        if (!collect(subset, column)) {
+            for (size_t c = 0; c < problems_.n_C; ++c)
+                write({0.0, 0.0, 0, SvmStatus::untrained}, place(subset, c, column));
+            return;
+        }
+        solver_.begin(rows_, labels_, problems_.weights);
+        for (const size_t c : order_) {
+            const SvmSolution solution = solver_.solve(problems_.C_values[c]);
+            if (stop_.load(std::memory_order_relaxed)) return;
+            write(solution, place(subset, c, column));
+            double* coefficients =
+                results_.coefficients + place(subset, c, column) * problems_.gram.n;
+            for (size_t i = 0; i < rows_.size(); ++i)
+                coefficients[rows_[i]] += solver_.coefficient(i);
+        }
+    }
+
+private:
+    // The rows of a task; false if a sign is missing.
+    bool collect(size_t subset, size_t column) {
+        rows_.clear();
+        labels_.clear();
+        bool positive = false, negative = false;
+        for (auto k = problems_.starts[subset]; k < problems_.starts[subset + 1]; ++k) {
+            const auto row = static_cast<size_t>(problems_.rows[k]);
+            const int label = problems_.labels[row * problems_.n_columns + column];
+            if (label == 0 || (problems_.weights && !(problems_.weights[row] > 0.0))) continue;
+            rows_.push_back(static_cast<std::uint32_t>(row));
+            labels_.push_back(label);
+            positive = positive || label > 0;
+            negative = negative || label < 0;
+        }
+        return positive && negative;
+    }
+
+    size_t place(size_t subset, size_t c, size_t column) const {
+        return (subset * problems_.n_C + c) * problems_.n_columns + column;
+    }
+
+    void write(const SvmSolution& solution, size_t place) {
+        results_.biases[place] = solution.bias;
+        results_.gaps[place] = solution.gap;
+        results_.iterations[place] = solution.iterations;
+        results_.status[place] = static_cast<std::int8_t>(solution.status);
+    }
+
+    const SvmProblems& problems_;
+    const SvmResults& results_;
+    const std::vector<size_t>& order_;
+    const std::atomic<bool>& stop_;
+    SvmPathSolver solver_;
+    RowNumbers rows_;
+    std::vector<double> labels_;
+};
+
+// The threads of one call. Leaving the scope stops and joins them, whatever has happened.
+class Crew {
+public:
+    Crew(const SvmProblems& problems, const SvmResults& results)
+        : problems_(problems), results_(results), order_(problems.n_C) {
+        std::iota(order_.begin(), order_.end(), size_t{0});
+        std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
+            return problems.C_values[a] < problems.C_values[b];
+        });
+    }
+    Crew(const Crew&) = delete;
+    Crew& operator=(const Crew&) = delete;
+    ~Crew() {
+        stop_ = true;
+        for (std::thread& thread : threads_) thread.join();
+    }
+
+    void start(size_t n_threads) {
+        threads_.reserve(n_threads);
+        for (size_t t = 0; t < n_threads; ++t) {
+            {
+                const std::lock_guard<std::mutex> lock(mutex_);
+                ++n_busy_;
+            }
+            try {
+                threads_.emplace_back([this] { work(); });
+            } catch (const std::system_error&) {
+                const std::lock_guard<std::mutex> lock(mutex_);
+                --n_busy_;
+                if (threads_.empty()) throw;
+                return;    // the others do it all
+            }
+        }
+    }
+
+    // Waits for the end; false if interrupted.
+    bool wait(const std::function<bool()>& interrupted) {
+        std::unique_lock<std::mutex> lock(mutex_);
+        while (!done_.wait_for(lock, std::chrono::milliseconds(100),
+                               [this] { return n_busy_ == 0; })) {
+            lock.unlock();
+            const bool enough = interrupted();
+            lock.lock();
+            if (enough) return false;
+        }
+        if (failure_) std::rethrow_exception(failure_);
+        return true;
+    }
+
+private:
+    void work() {
+        std::exception_ptr failure;
+        try {
+            Worker worker(problems_, results_, order_, stop_);
+            const size_t n_tasks = problems_.n_subsets * problems_.n_columns;
+            for (size_t task; !stop_ && (task = next_++) < n_tasks;) worker.run(task);
+        } catch (...) {
+            failure = std::current_exception();
+            stop_ = true;
+        }
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (failure && !failure_) failure_ = failure;
+        if (--n_busy_ == 0) done_.notify_one();
+    }
+
+    const SvmProblems& problems_;
+    const SvmResults& results_;
+    std::vector<size_t> order_;    // of the C values, ascending
+    std::vector<std::thread> threads_;
+    std::atomic<bool> stop_{false};
+    std::atomic<size_t> next_{0};
+    std::mutex mutex_;
+    std::condition_variable done_;
+    size_t n_busy_ = 0;
+    std::exception_ptr failure_;
+};
+
+}    // namespace
+
+bool solve_svm(const SvmProblems& problems, const SvmResults& results, size_t n_threads,
+               const std::function<bool()>& interrupted) {
+    Crew crew(problems, results);
+    crew.start(std::min(n_threads, std::max(problems.n_subsets * problems.n_columns, size_t{1})));
+    return crew.wait(interrupted);
+}
+
+}    // namespace polychotomy

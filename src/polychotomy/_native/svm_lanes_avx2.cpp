@@ -1,0 +1,8 @@
+// The passes of the SVM solver for x86 processors with AVX2 and FMA; compiled with their flags.
+#define POLYCHOTOMY_LANES avx2
+#define POLYCHOTOMY_LANE_COUNT 4
+#include "svm_lanes.hpp"
+
+namespace polychotomy {
+const SvmPasses svm_passes_avx2 = {avx2::step, avx2::partner, avx2::subtract};
+}

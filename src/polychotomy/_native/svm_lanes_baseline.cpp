@@ -1,0 +1,8 @@
+// The passes of the SVM solver for any processor: two doubles fit SSE2 and NEON registers.
+#define POLYCHOTOMY_LANES baseline
+#define POLYCHOTOMY_LANE_COUNT 2
+#include "svm_lanes.hpp"
+
+namespace polychotomy {
+const SvmPasses svm_passes_baseline = {baseline::step, baseline::partner, baseline::subtract};
+}

@@ -1,0 +1,382 @@
+#include "svm_smo.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace polychotomy {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double unit_rounding = std::numeric_limits<double>::epsilon() / 2;
+
+// Stands for curvatures that are smaller or negative, as in LIBSVM; entries are at most 1 here.
+constexpr double least_curvature = 1e-12;
+
+// Bounds are kept where products with them can neither overflow nor vanish.
+constexpr double least_bound = 1e-290;
+constexpr double largest_bound = 1e290;
+
+// A coefficient this near to a bound, in units of its range, is there but for rounding; were it
+// taken for a free one, it would settle the bias alone.
+constexpr double bound_slack = 1e-12;
+
+constexpr double least_share_of_reach = 1e-3;
+constexpr size_t rows_to_judge_by = 16;
+constexpr size_t least_rows_for_shrinking = 100;
+constexpr double largest_share_to_shrink = 0.7;
+// How often residuals are computed afresh before the gap is taken for what rounding allows.
+constexpr int most_rounds = 20;
+constexpr std::int64_t iterations_between_polls = 1024;
+
+}    // namespace
+
+// ---- state ----------------------------------------------------------------------------------
+
+void SvmState::resize(size_t rows) {
+    n = rows;
+    numbers.resize(n);
+    for (auto* vector : {&label, &capacity, &beta, &lower, &upper}) vector->resize(n);
+    residual.assign(padded(n), 0.0);
+    diagonal.assign(padded(n), 1.0);
+    up_bar.assign(padded(n), -infinity);
+    low_bar.assign(padded(n), infinity);
+}
+
+void SvmState::copy_row(size_t to, const SvmState& from, size_t row) {
+    numbers[to] = from.numbers[row];
+    label[to] = from.label[row];
+    capacity[to] = from.capacity[row];
+    beta[to] = from.beta[row];
+    lower[to] = from.lower[row];
+    upper[to] = from.upper[row];
+    residual[to] = from.residual[row];
+    diagonal[to] = from.diagonal[row];
+    up_bar[to] = from.up_bar[row];
+    low_bar[to] = from.low_bar[row];
+}
+
+void SvmState::set_bars(size_t row) {
+    const double slack = bound_slack * (upper[row] - lower[row]);
+    up_bar[row] = upper[row] - beta[row] > slack ? 0.0 : -infinity;
+    low_bar[row] = beta[row] - lower[row] > slack ? 0.0 : infinity;
+}
+
+// ---- the path of C --------------------------------------------------------------------------
+
+SvmPathSolver::SvmPathSolver(const ScaledGram& gram, const SvmControl& control)
+    : gram_(gram), control_(control), passes_(svm_passes_in_use()), whole_kernel_(gram),
+      part_kernel_(gram) {}
+
+void SvmPathSolver::begin(const RowNumbers& rows, const std::vector<double>& labels,
+                          const double* weights) {
+    whole_.resize(rows.size());
+    whole_.numbers = rows;
+    whole_.label = labels;
+    for (size_t i = 0; i < whole_.n; ++i) {
+        whole_.capacity[i] = (weights ? weights[rows[i]] : 1.0) / gram_.factor;
+        whole_.diagonal[i] = gram_.diagonal(rows[i]);
+    }
+    whole_kernel_.bind(rows);
+    shrunk_ = false;
+    C_ = 0.0;
+}
+
+void SvmPathSolver::restart(double C) {
+    for (size_t i = 0; i < whole_.n; ++i) {
+        const double bound =
+            std::min(std::max(C * whole_.capacity[i], least_bound), largest_bound);
+        whole_.beta[i] = 0.0;
+        whole_.lower[i] = whole_.label[i] > 0 ? 0.0 : -bound;
+        whole_.upper[i] = whole_.label[i] > 0 ? bound : 0.0;
+        whole_.residual[i] = whole_.label[i];
+        whole_.set_bars(i);
+    }
+    error_ = 0.0;
+}
+
+// Where the dual is largest on the line from 0 through beta, in units of beta.
+double SvmPathSolver::best_multiple() const {
+    double linear = 0.0, quadratic = 0.0;
+    for (size_t i = 0; i < whole_.n; ++i) {
+        linear += whole_.label[i] * whole_.beta[i];
+        quadratic += whole_.beta[i] * (whole_.label[i] - whole_.residual[i]);
+    }
+    return quadratic > 0.0 ? linear / quadratic : infinity;
+}
+
+bool SvmPathSolver::at_capacity(size_t row) const {
+    return (whole_.label[row] > 0 ? whole_.up_bar : whole_.low_bar)[row] != 0.0;
+}
+
+// Multiplies the solution; the residuals follow without a look at the kernel.
+void SvmPathSolver::rescale(double C, double multiple) {
+    const bool fully = multiple == C / C_;
+    double sum = 0.0;
+    for (size_t i = 0; i < whole_.n; ++i) {
+        const double bound = whole_.label[i] * C * whole_.capacity[i];
+        whole_.beta[i] = fully && at_capacity(i) ? bound : whole_.beta[i] * multiple;
+        (whole_.label[i] > 0 ? whole_.upper : whole_.lower)[i] = bound;
+        whole_.residual[i] = whole_.label[i] - multiple * (whole_.label[i] - whole_.residual[i]);
+        whole_.set_bars(i);
+        sum += std::fabs(whole_.beta[i]);
+    }
+    error_ = multiple * error_ + 4 * unit_rounding * (1 + sum);
+}
+
+void SvmPathSolver::move_to(double C) {
+    double least = infinity, largest = 0.0;
+    bool bounded = false;
+    for (size_t i = 0; i < whole_.n; ++i) {
+        least = std::min(least, C_ * whole_.capacity[i]);
+        largest = std::max(largest, C * whole_.capacity[i]);
+        bounded = bounded || at_capacity(i);
+    }
+    if (!(least >= least_bound && largest <= largest_bound)) {
+        start(C);
+    } else {
+        // Rows at their bounds will mostly be at the new ones, unless the dual is largest well
+        // before. Where no row is at its bound the old solution solves the new problem, too.
+        const double growth = C / C_, best = std::max(best_multiple(), 1.0);
+        rescale(C, !bounded ? 1.0 : best > (1.0 + growth) / 2 ? growth : best);
+    }
+    C_ = C;
+}
+
+void SvmPathSolver::start(double C) {
+    restart(C);
+    fill();
+    if (!worth_filling()) return restart(C);
+    recompute();
+    if (best_multiple() < 1.0) restart(C);
+}
+
+// One side at its bounds, the other at equal shares of its own: near the solution if C is small.
+void SvmPathSolver::fill() {
+    double room_above = 0.0, room_below = 0.0;
+    for (size_t i = 0; i < whole_.n; ++i) {
+        room_above += whole_.upper[i];
+        room_below -= whole_.lower[i];
+    }
+    const double total = std::min(room_above, room_below);
+    for (size_t i = 0; i < whole_.n; ++i) {
+        whole_.beta[i] = whole_.upper[i] * (total / room_above) +
+                         whole_.lower[i] * (total / room_below);
+        whole_.set_bars(i);
+    }
+}
+
+// Whether the filled point is near the solution, judged by the decision values of a few rows: the
+// dual must still rise there on the line from 0, and rows that share what the other side takes
+// must have similar values, or some will want all and some nothing.
+bool SvmPathSolver::worth_filling() {
+    const size_t step = std::max<size_t>(whole_.n / rows_to_judge_by, 1);
+    double linear = 0.0, quadratic = 0.0, least = infinity, largest = -infinity, share = 0.0;
+    for (size_t i = step / 2; i < whole_.n; i += step) {
+        const double* row = whole_kernel_.row(i);
+        double output = 0.0;
+        for (size_t k = 0; k < whole_.n; ++k) output += row[k] * whole_.beta[k];
+        linear += whole_.label[i] * whole_.beta[i];
+        quadratic += output * whole_.beta[i];
+        if (whole_.up_bar[i] != 0.0 || whole_.low_bar[i] != 0.0) continue;
+        least = std::min(least, output);
+        largest = std::max(largest, output);
+        share = std::max(share, std::fabs(whole_.beta[i]) * whole_.diagonal[i]);
+    }
+    return linear >= quadratic && largest - least <= share;
+}
+
+SvmSolution SvmPathSolver::solve(double C) {
+    move_to(C);
+    iterations_ = 0;
+    iterations_before_look_ = static_cast<std::int64_t>(whole_.n);
+    indefinite_ = false;
+    look_around();
+    Outcome outcome;
+    for (int round = 0;;) {
+        outcome = descend();
+        if (outcome == Outcome::pause) {
+            shrink();
+            continue;
+        }
+        if (outcome != Outcome::reached) break;
+        if (!shrunk_ && gap() + 2 * error_ <= goal_) break;
+        if (++round > most_rounds) {
+            outcome = Outcome::limit;
+            break;
+        }
+        // What the shortcuts hid is seen now; the rest is done without them.
+        unshrink();
+        recompute();
+    }
+    if (shrunk_) {
+        unshrink();
+        recompute();
+    }
+    const SvmStatus status = outcome != Outcome::reached ? SvmStatus::iteration_limit
+                             : indefinite_               ? SvmStatus::indefinite
+                                                         : SvmStatus::converged;
+    return {bias(), std::max(gap(), 0.0), iterations_, status};
+}
+
+double SvmPathSolver::coefficient(size_t row) const {
+    const bool at_zero = (whole_.label[row] > 0 ? whole_.low_bar : whole_.up_bar)[row] != 0.0;
+    if (at_zero) return 0.0;
+    const double bound = C_ * whole_.capacity[row] * gram_.factor;
+    const double size = std::min(std::fabs(whole_.beta[row]) * gram_.factor, bound);
+    return whole_.label[row] * (at_capacity(row) ? bound : size);
+}
+
+// The mean over free support vectors; with none free, the middle of the feasible interval.
+double SvmPathSolver::bias() const {
+    double sum = 0.0;
+    size_t n_free = 0;
+    for (size_t i = 0; i < whole_.n; ++i) {
+        if (whole_.up_bar[i] != 0.0 || whole_.low_bar[i] != 0.0) continue;
+        sum += whole_.residual[i];
+        ++n_free;
+    }
+    return n_free > 0 ? sum / static_cast<double>(n_free) : (extremes_.up + extremes_.low) / 2;
+}
+
+// ---- one value of C -------------------------------------------------------------------------
+
+// The gap to reach. Residuals of a machine that can just separate its rows spread over 2; those
+// of a machine held down by a small C spread less, and the tolerance means the same if it shrinks
+// with them, down to a small share of what one row can add. It never asks for more than rounding
+// leaves.
+double SvmPathSolver::goal() const {
+    double least = infinity, largest = -infinity, sum = 0.0, reach = 0.0;
+    const auto see = [&](const SvmState& state) {
+        for (size_t i = 0; i < state.n; ++i) {
+            const double output = state.label[i] - state.residual[i];
+            least = std::min(least, output);
+            largest = std::max(largest, output);
+            sum += std::fabs(state.beta[i]);
+            reach = std::max(reach, (state.upper[i] - state.lower[i]) * state.diagonal[i]);
+        }
+    };
+    // Rows left out by shrinking belong to the spread, as they were last seen.
+    see(whole_);
+    if (shrunk_) see(part_);
+    const double floor = 2 * unit_rounding * (64 + sum);
+    const double scale = std::max((largest - least) / 2, least_share_of_reach * reach);
+    return std::max(control_.tolerance * std::min(1.0, scale), floor);
+}
+
+SvmPathSolver::Outcome SvmPathSolver::descend() {
+    goal_ = control_.tolerance;
+    const std::int64_t pause = iterations_ + iterations_before_look_;
+    while (true) {
+        if (gap() <= goal_) {
+            goal_ = goal();
+            if (gap() <= goal_) return Outcome::reached;
+        }
+        if (iterations_ >= control_.max_iterations) return Outcome::limit;
+        if (iterations_ >= pause) return Outcome::pause;
+        if (iterations_ % iterations_between_polls == 0 &&
+            control_.stop->load(std::memory_order_relaxed))
+            return Outcome::stopped;
+        if (!move_pair()) return Outcome::reached;
+        ++iterations_;
+    }
+}
+
+// Moves the most promising pair; false if rounding leaves nothing to move.
+bool SvmPathSolver::move_pair() {
+    SvmState& state = this->state();
+    GatheredRows& kernel = this->kernel();
+    const size_t n = state.residual.size(), i = extremes_.up_row;
+    const double* rising = kernel.row(i);
+    const SvmPartnerSearch search = {state.residual.data(), state.diagonal.data(),
+                                     state.low_bar.data(),  state.residual[i],
+                                     state.diagonal[i],     least_curvature};
+    const size_t j = passes_.partner(search, rising, n);
+    if (j == no_row) return false;
+    const double curvature = state.diagonal[i] + state.diagonal[j] - 2.0 * rising[j];
+    indefinite_ = indefinite_ || curvature < kernel.surely_negative();
+    const double wanted =
+        (state.residual[i] - state.residual[j]) / std::max(curvature, least_curvature);
+    const double room_above = state.upper[i] - state.beta[i];
+    const double room_below = state.beta[j] - state.lower[j];
+    const double amount = std::min(wanted, std::min(room_above, room_below));
+    const double before_i = state.beta[i], before_j = state.beta[j];
+    state.beta[i] = amount < room_above ? before_i + amount : state.upper[i];
+    state.beta[j] = amount < room_below ? before_j - amount : state.lower[j];
+    if (state.beta[i] == before_i && state.beta[j] == before_j) return false;
+    state.set_bars(i);
+    state.set_bars(j);
+    error_ += unit_rounding *
+              (4 * amount + 1 + std::fabs(extremes_.up) + std::fabs(extremes_.low));
+    extremes_ =
+        passes_.step(state.residual.data(), rising, kernel.row(j), amount, state.bars(), n);
+    return true;
+}
+
+void SvmPathSolver::look_around() {
+    SvmState& state = this->state();
+    // A step of no length, for which any row will do.
+    extremes_ = passes_.step(state.residual.data(), state.diagonal.data(), state.diagonal.data(),
+                             0.0, state.bars(), state.residual.size());
+}
+
+// ---- shrinking ------------------------------------------------------------------------------
+
+// Goes on with the rows that can still be in a violating pair, as far as one can tell. This
+// copies rows of the kernel and ends with all residuals computed afresh, which costs about as
+// much as one step a row; so it is tried when as many steps have been made already, and done only
+// if it removes many rows.
+void SvmPathSolver::shrink() {
+    SvmState& state = this->state();
+    iterations_before_look_ = static_cast<std::int64_t>(state.n);
+    if (state.n < least_rows_for_shrinking) return;
+    std::vector<size_t> kept;
+    for (size_t i = 0; i < state.n; ++i) {
+        const bool too_high = state.up_bar[i] != 0.0 && state.residual[i] > extremes_.up;
+        const bool too_low = state.low_bar[i] != 0.0 && state.residual[i] < extremes_.low;
+        if (!too_high && !too_low) kept.push_back(i);
+    }
+    if (static_cast<double>(kept.size()) > largest_share_to_shrink * static_cast<double>(state.n))
+        return;
+    SvmState smaller;
+    smaller.resize(kept.size());
+    for (size_t to = 0; to < kept.size(); ++to) smaller.copy_row(to, state, kept[to]);
+    if (shrunk_) {
+        save_part();
+        for (size_t& row : kept) row = part_rows_[row];
+    }
+    part_rows_ = std::move(kept);
+    part_ = std::move(smaller);
+    shrunk_ = true;
+    part_kernel_.bind(part_.numbers);
+    iterations_before_look_ = static_cast<std::int64_t>(part_.n);
+    look_around();
+}
+
+void SvmPathSolver::save_part() {
+    for (size_t k = 0; k < part_.n; ++k) {
+        whole_.beta[part_rows_[k]] = part_.beta[k];
+        whole_.set_bars(part_rows_[k]);
+    }
+}
+
+void SvmPathSolver::unshrink() {
+    if (!shrunk_) return;
+    save_part();
+    shrunk_ = false;
+    iterations_before_look_ = static_cast<std::int64_t>(whole_.n);
+}
+
+// The residuals from beta and the kernel.
+void SvmPathSolver::recompute() {
+    std::copy(whole_.label.begin(), whole_.label.end(), whole_.residual.begin());
+    for (size_t i = 0; i < whole_.n; ++i)
+        if (whole_.beta[i] != 0.0)
+            passes_.subtract(whole_.residual.data(), whole_kernel_.row(i), whole_.beta[i],
+                             whole_.residual.size());
+    error_ = 0.0;
+    look_around();
+}
+
+}    // namespace polychotomy

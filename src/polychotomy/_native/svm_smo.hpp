@@ -1,0 +1,100 @@
+// Sequential minimal optimisation of one binary support vector machine along a path of C.
+//
+// With beta_i = a_i y_i the dual is: maximise sum y_i beta_i - 1/2 beta' K beta subject to
+// sum beta_i = 0 and lower_i <= beta_i <= upper_i (0 and C w_i, or -C w_i and 0). Its gradient is
+// the residual y_i - sum_j K_ij beta_j; labels appear nowhere else. The pair to move is chosen by
+// second-order information (Fan, Chen and Lin 2005): i has the largest residual of those that
+// may rise, j gives the largest gain among those that may fall.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "svm.hpp"
+#include "svm_passes.hpp"
+#include "svm_rows.hpp"
+
+namespace polychotomy {
+
+// A problem, or the part of it that is still being worked on, row by row.
+struct SvmState {
+    size_t n = 0;
+    RowNumbers numbers;    // in the Gram matrix
+    std::vector<double> label, capacity;    // capacity: the weight times the unit of beta
+    std::vector<double> beta, lower, upper;
+    // These are padded.
+    std::vector<double> residual, diagonal, up_bar, low_bar;
+
+    void resize(size_t rows);
+    void copy_row(size_t to, const SvmState& from, size_t row);
+    void set_bars(size_t row);
+    SvmBars bars() const { return {up_bar.data(), low_bar.data()}; }
+};
+
+struct SvmControl {
+    double tolerance;
+    std::int64_t max_iterations;
+    const std::atomic<bool>* stop;
+};
+
+struct SvmSolution {
+    double bias;
+    double gap;
+    std::int64_t iterations;
+    SvmStatus status;
+};
+
+class SvmPathSolver {
+public:
+    SvmPathSolver(const ScaledGram& gram, const SvmControl& control);
+
+    // Starts a new problem at beta = 0. Weights may be null; rows have positive weights.
+    void begin(const RowNumbers& rows, const std::vector<double>& labels, const double* weights);
+    // Solves for C, from the solution for the C before, which was not larger.
+    SvmSolution solve(double C);
+    // a_i y_i of a row of the problem, for the C solved last.
+    double coefficient(size_t row) const;
+
+private:
+    enum class Outcome { reached, pause, limit, stopped };
+
+    void move_to(double C);
+    void start(double C);
+    void restart(double C);
+    void fill();
+    bool worth_filling();
+    void rescale(double C, double multiple);
+    double best_multiple() const;
+    bool at_capacity(size_t row) const;
+    Outcome descend();
+    bool move_pair();
+    double goal() const;
+    void look_around();
+    void shrink();
+    void save_part();
+    void unshrink();
+    void recompute();
+    double bias() const;
+    double gap() const { return extremes_.up - extremes_.low; }
+    SvmState& state() { return shrunk_ ? part_ : whole_; }
+    GatheredRows& kernel() { return shrunk_ ? part_kernel_ : whole_kernel_; }
+
+    ScaledGram gram_;
+    SvmControl control_;
+    const SvmPasses& passes_;
+    GatheredRows whole_kernel_, part_kernel_;
+
+    SvmState whole_, part_;
+    std::vector<size_t> part_rows_;    // places of the part's rows in the whole
+    bool shrunk_ = false;
+    bool indefinite_ = false;
+    double C_ = 0.0;
+    SvmExtremes extremes_ = {};
+    double error_ = 0.0;    // an estimate of what rounding did to the residuals
+    double goal_ = 0.0;
+    std::int64_t iterations_ = 0;
+    std::int64_t iterations_before_look_ = 0;
+};
+
+}    // namespace polychotomy
