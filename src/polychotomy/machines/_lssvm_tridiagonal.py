@@ -1,0 +1,288 @@
+"""One Gram matrix for any number of gammas: the centred matrix made tridiagonal once.
+
+``G = Q T Q'`` with T tridiagonal costs as much as about seven Cholesky factorisations; after it
+every gamma costs O(n) a column, log-determinants and variances included, because
+``(G + 1/gamma)^-1 = Q (T + 1/gamma)^-1 Q'``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import eigvalsh_tridiagonal
+from scipy.linalg.lapack import dormqr, dpttrf, dpttrs, dsytrd, dsytrd_lwork
+
+from .._math import log_odds, sigmoid
+from .._types import FloatArray, IntArray
+from ._lssvm_centring import LARGEST, Centring, centre, check_semidefinite, check_targets, scaled
+from ._lssvm_solve import Fit
+
+
+@dataclass(frozen=True)
+class Tridiagonal:
+    """A centred Gram matrix in the basis in which it is tridiagonal.
+
+    Parameters
+    ----------
+    centring : Centring
+        The coordinates without a bias.
+    diagonal, off_diagonal : ndarray of shape (n_rows - 1,), (n_rows - 2,)
+        T, in internal units.
+    eigenvalues : ndarray of shape (n_rows - 1,)
+        The eigenvalues of T, ascending; those that rounding made negative are 0.
+    floor : float
+        The smallest ridge that the rounding of the Gram matrix does not drown.
+    reflectors, factors : ndarray of shape (n_rows - 2, n_rows - 2), (n_rows - 2,)
+        The Householder vectors of Q, as LAPACK keeps them.
+    """
+
+    centring: Centring
+    diagonal: FloatArray
+    off_diagonal: FloatArray
+    eigenvalues: FloatArray
+    floor: float
+    reflectors: FloatArray
+    factors: FloatArray
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.centring.n_rows
+
+    @property
+    def n_effective(self) -> int:
+        """The number of eigenvalues that are positive by more than rounding (N_eff)."""
+        return int((self.eigenvalues > self.floor).sum())
+
+    @property
+    def mean_eigenvalue(self) -> float:
+        """The mean eigenvalue, internal; 1 for a Gram matrix that is 0 when centred."""
+        return float(self.eigenvalues.mean()) or 1.0
+
+    def ridge(self, gamma: FloatArray | float) -> FloatArray:
+        """Return ``1 / gamma``, internal, but not less than the floor."""
+        return np.maximum(self.centring.ridge(gamma), self.floor)
+
+    def rotate(self, reduced: FloatArray, back: bool = False) -> FloatArray:
+        """Return ``Q' reduced``, or ``Q reduced`` on the way back."""
+        rotated = np.array(reduced, order="F")
+        if len(rotated) > 2:
+            lwork = 64 * (rotated.shape[1] + 65)
+            trans = "N" if back else "T"
+            # LAPACK writes into the reflectors and puts them back: a copy, for memory that is
+            # read-only or read by another thread.
+            reflectors = self.reflectors.copy(order="F")
+            rotated[1:] = dormqr("L", trans, reflectors, self.factors, rotated[1:], lwork)[0]
+        return rotated
+
+    def solve(self, ridge: float, rotated: FloatArray) -> FloatArray:
+        """Return ``(T + ridge)^-1 rotated`` by an LDL' factorisation, O(n) a column."""
+        pivots, multipliers, failed = dpttrf(self.diagonal + ridge, self._padded)
+        if failed:
+            raise ValueError(f"A ridge of {ridge:.3g} is lost in the rounding of the Gram matrix.")
+        solution: FloatArray = dpttrs(pivots, multipliers, rotated)[0]
+        return solution
+
+    def multiply(self, rotated: FloatArray) -> FloatArray:
+        """Return ``T rotated``."""
+        product = self.diagonal[:, None] * rotated
+        product[1:] += self.off_diagonal[:, None] * rotated[:-1]
+        product[:-1] += self.off_diagonal[:, None] * rotated[1:]
+        return product
+
+    @cached_property
+    def inverse_basis(self) -> FloatArray:
+        """The matrix ``Q'``, written out for leave-one-out."""
+        return self.rotate(np.eye(self.n_rows - 1))
+
+    @property
+    def _padded(self) -> FloatArray:
+        # SciPy wants one number here also for matrices of order 1, which have none.
+        return self.off_diagonal if len(self.off_diagonal) else np.zeros(1)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """All label columns of a tridiagonalised Gram matrix.
+
+    Parameters
+    ----------
+    basis : Tridiagonal
+        The Gram matrix.
+    targets : ndarray of shape (n_rows, n_columns)
+        The labels, -1 and +1 (any finite numbers do).
+    first : ndarray of shape (n_columns,)
+        The coordinate of the targets that belongs to the bias.
+    rotated : ndarray of shape (n_rows - 1, n_columns)
+        The other coordinates, in the basis of T.
+    """
+
+    basis: Tridiagonal
+    targets: FloatArray
+    first: FloatArray
+    rotated: FloatArray
+
+    @property
+    def n_columns(self) -> int:
+        """The number of label columns."""
+        return len(self.first)
+
+
+def tridiagonalise(gram: FloatArray, weights: FloatArray | None = None) -> Tridiagonal:
+    """Centre a Gram matrix and make it tridiagonal.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_rows, n_rows)
+        The symmetric Gram matrix. Only K centred matters.
+    weights : ndarray of shape (n_rows,), default=None
+        The row weights v: row i has the noise variance ``1 / (zeta v_i)``.
+
+    Returns
+    -------
+    Tridiagonal
+
+    Raises
+    ------
+    ValueError
+        If the centred Gram matrix has an eigenvalue that is negative by more than rounding.
+    """
+    centring, matrix = centre(np.asarray(gram, dtype=np.float64), weights)
+    n = len(matrix)
+    lwork = max(1, int(dsytrd_lwork(n, lower=1)[0]))
+    packed, diagonal, off_diagonal, factors, _ = dsytrd(matrix, lower=1, lwork=lwork, overwrite_a=1)
+    eigenvalues = eigvalsh_tridiagonal(
+        diagonal, off_diagonal, lapack_driver="sterf", check_finite=False
+    )
+    check_semidefinite(eigenvalues[0], eigenvalues[-1], centring.floor)
+    floor = max(centring.floor, -2.0 * float(eigenvalues[0]))
+    if eigenvalues[-1] <= floor:
+        # Nothing but the rounding of a constant matrix is left.
+        diagonal, off_diagonal = np.zeros(n), np.zeros(n - 1)
+        eigenvalues = np.zeros(n)
+    reflectors = np.asfortranarray(packed[1:, :-1])
+    eigenvalues = np.maximum(eigenvalues, 0.0)
+    return Tridiagonal(centring, diagonal, off_diagonal, eigenvalues, floor, reflectors, factors)
+
+
+def with_targets(basis: Tridiagonal, targets: FloatArray) -> Problem:
+    """Write targets, of shape (n_rows, n_columns), in the basis of a tridiagonal matrix."""
+    targets = check_targets(targets, basis.n_rows)
+    reflected = basis.centring.reflect(targets)
+    return Problem(basis, targets, reflected[0], basis.rotate(reflected[1:]))
+
+
+def fit(problem: Problem, gamma: ArrayLike) -> Fit:
+    """Return the LS-SVM of every column at its own gamma (one number, or one for each column)."""
+    basis, centring = problem.basis, problem.basis.centring
+    rotated = np.empty_like(problem.rotated)
+    for ridge, columns in _ridges(problem, gamma):
+        rotated[:, columns] = basis.solve(ridge, problem.rotated[:, columns])
+    reduced = basis.rotate(rotated, back=True)
+    coefficients = scaled(centring.expand(reduced), -centring.gram_exponent)
+    return Fit(np.clip(coefficients, -LARGEST, LARGEST), centring.bias(problem.first, reduced))
+
+
+def leave_one_out(problem: Problem, gamma: ArrayLike) -> FloatArray:
+    """Return the score that every row gets from a fit without it, for all columns.
+
+    As `Factor.leave_one_out`; after the first call a gamma costs O(n^2) for all its columns.
+    """
+    basis, centring = problem.basis, problem.basis.centring
+    inverse_basis = basis.inverse_basis
+    mirror = basis.rotate(centring.mirror[1:, None])
+    scores = np.empty_like(problem.targets)
+    for ridge, columns in _ridges(problem, gamma):
+        solved = basis.solve(ridge, problem.rotated[:, columns])
+        coefficients = centring.expand(basis.rotate(solved, back=True))
+        applied = basis.rotate(basis.solve(ridge, mirror), back=True)[:, 0]
+        diagonal = np.einsum("ij,ij->j", inverse_basis, basis.solve(ridge, inverse_basis))
+        p = centring.inverse_diagonal(diagonal, applied)
+        scores[:, columns] = problem.targets[:, columns] - coefficients / p[:, None]
+    return scores
+
+
+def predictive_variance(
+    basis: Tridiagonal,
+    cross_gram: FloatArray,
+    self_gram: FloatArray,
+    mu: FloatArray,
+    zeta: FloatArray,
+) -> FloatArray:
+    """Return the posterior variance of the scores of new rows: VANGESTEL (12), sign corrected.
+
+    With ``phi_c`` the features less their weighted mean over the training rows, and ``k_c`` its
+    products with those of the training rows, it is
+    ``1 / (zeta sum v) + (phi_c . phi_c - k_c' (G + 1/gamma)^-1 k_c) / mu``. The fifth term of (12),
+    printed with plus, must have minus: only then is it ``g' H^-1 g``.
+
+    Parameters
+    ----------
+    basis : Tridiagonal
+        The training rows.
+    cross_gram : ndarray of shape (n_new, n_rows)
+        The kernel of new rows with training rows.
+    self_gram : ndarray of shape (n_new,)
+        The kernel of every new row with itself.
+    mu, zeta : ndarray of shape (n_columns,)
+        The hyperparameters of every column.
+
+    Returns
+    -------
+    ndarray of shape (n_new, n_columns)
+        Positive: where rounding makes the second term negative, it is 0.
+    """
+    centring = basis.centring
+    mu, zeta = np.asarray(mu, dtype=np.float64), np.asarray(zeta, dtype=np.float64)
+    exponent, norm = centring.gram_exponent, centring.norm
+    reflected = centring.reflect(scaled(cross_gram.T, -exponent))
+    # The mean of the features has the products -reflected[0] / norm with those of new rows,
+    # -border / norm with those of training rows, and corner / norm^2 with itself.
+    own = scaled(self_gram, -exponent) + 2.0 * reflected[0] / norm + centring.corner / norm**2
+    rotated = basis.rotate(reflected[1:] + (centring.border / norm)[:, None])
+    variance = np.empty((len(cross_gram), len(mu)))
+    with np.errstate(over="ignore"):
+        gamma = np.minimum(zeta / mu, LARGEST)
+    for ridge, columns in groups(basis.ridge(gamma)):
+        explained = np.einsum("ij,ij->j", rotated, basis.solve(ridge, rotated))
+        variance[:, columns] = np.maximum(own - explained, 0.0)[:, None]
+    variance /= scaled(mu, -exponent)
+    variance += 1.0 / (scaled(zeta, centring.weight_exponent) * norm**2)
+    return variance
+
+
+def moderated_probability(
+    mean: FloatArray, variance: FloatArray, noise: FloatArray, prior: ArrayLike = 0.5
+) -> FloatArray:
+    """Return the probability of the positive side: VANGESTEL (10)-(11).
+
+    Parameters
+    ----------
+    mean, variance : ndarray of shape (n_rows, n_columns)
+        The scores and their variance.
+    noise : ndarray of shape (n_columns,)
+        The noise variance ``1 / zeta`` of a row of weight 1.
+    prior : float or ndarray of shape (n_columns,), default=0.5
+        The prior probability of the positive side.
+    """
+    # (11) at y = +1 over (11) at y = -1: the squares leave 2 z / (1/zeta + variance)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        ratio = np.where(mean == 0.0, 0.0, 2.0 * mean / (noise + variance))
+    return sigmoid(ratio + log_odds(np.asarray(prior, dtype=np.float64)))
+
+
+def _ridges(problem: Problem, gamma: ArrayLike) -> Iterator[tuple[float, IntArray]]:
+    gammas = np.broadcast_to(np.asarray(gamma, dtype=np.float64), problem.n_columns)
+    if not (gammas > 0.0).all():
+        raise ValueError(f"gamma must be positive; got {gamma!r}.")
+    return groups(problem.basis.ridge(gammas))
+
+
+def groups(ridges: FloatArray) -> Iterator[tuple[float, IntArray]]:
+    """Give every distinct ridge with the columns that have it."""
+    for ridge in np.unique(ridges):
+        yield float(ridge), np.flatnonzero(ridges == ridge)
