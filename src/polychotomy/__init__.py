@@ -41,10 +41,14 @@ from .decoding import (
     WinnerTakesAll,
 )
 from .explanation import Explanation
+from .machines import LSSVM, SVM, KernelLogisticRegression
+from .probabilistic_svc import ProbabilisticSVC
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "LSSVM",
+    "SVM",
     "BayesianDecoding",
     "BinaryTree",
     "Calibrator",
@@ -63,6 +67,7 @@ __all__ = [
     "Explanation",
     "HammingDecoding",
     "Isotonic",
+    "KernelLogisticRegression",
     "LossDecoding",
     "Margins",
     "MaxWins",
@@ -76,6 +81,7 @@ __all__ = [
     "PairwiseCoupling",
     "Platt",
     "PolychotomyClassifier",
+    "ProbabilisticSVC",
     "SoftMax",
     "SparseRandomCode",
     "ValuedPreference",

@@ -23,7 +23,7 @@ from .decoding import (
     PairwiseCoupling,
     WinnerTakesAll,
 )
-from .machines import AnyLearner, ColumnMachine
+from .machines import SVM, AnyLearner, ColumnMachine
 
 Part = TypeVar("Part", Code, Calibrator, Decoder)
 
@@ -121,9 +121,7 @@ def check_together(parts: Parts, codebook: Codebook) -> None:
 def resolve_machine(machine: Any) -> tuple[ColumnMachine, str]:
     """Return the machine behind a parameter value, and the name users know it by."""
     if machine is None:
-        from sklearn.svm import SVC
-
-        machine = SVC()
+        machine = SVM()
     _refuse_class(machine, "machine")
     if isinstance(machine, str) or not hasattr(machine, "fit"):
         raise TypeError(
@@ -132,7 +130,8 @@ def resolve_machine(machine: Any) -> tuple[ColumnMachine, str]:
         )
     if not is_classifier(machine):
         raise TypeError(f"machine must be a classifier; {type(machine).__name__} is not one.")
-    return AnyLearner(clone(machine)), type(machine).__name__
+    name, copy = type(machine).__name__, clone(machine)
+    return (copy.as_columns() if hasattr(copy, "as_columns") else AnyLearner(copy)), name
 
 
 def resolve_code(code: Any) -> Code:

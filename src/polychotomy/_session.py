@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import has_fit_parameter
 
-from ._checks import class_distribution
+from ._checks import class_distribution, one_of
 from ._folds import Splits, split_rows
 from ._parts import Parts, check_together
 from ._training import TrainingSet
@@ -39,14 +39,25 @@ class Session:
         return isinstance(self.cv, str) and self.cv == "prefit"
 
     @property
+    def leave_one_out(self) -> bool:
+        """Whether held-out scores come from the leave-one-out formula of the machine."""
+        return isinstance(self.cv, str) and self.cv == "leave_one_out"
+
+    @property
     def class_sizes(self) -> FloatArray:
         """The total weight of the training rows of each class."""
         y, weights = self.data.y[self.data.rows], self.data.weights_of(self.data.rows)
         return np.bincount(y, weights, len(self.classes)).astype(float)
 
     def split(self) -> Splits:
-        """Split the training rows into folds; no folds with ``cv="prefit"``."""
-        if self.prefit:
+        """Split the training rows into folds; none for the words that `cv` may be."""
+        if isinstance(self.cv, str):
+            one_of(self.cv, "cv", ("prefit", "leave_one_out"))
+            if self.leave_one_out and not self.data.machine.has_leave_one_out:
+                raise ValueError(
+                    f"cv='leave_one_out' is for machines with a formula for it, such as LSSVM; "
+                    f"{self.parts.machine_name} has none. Choose a number of folds."
+                )
             return []
         data = self.data
         return split_rows(self.cv, data.X, data.y, data.rows, self.classes, self.split_params)
@@ -91,6 +102,7 @@ def start(
                 random_state=machine_seed,
                 fit_params=routed.fit,
                 describe=lambda column: codebook.describe(codebook.trained[0][column], classes),
+                counts=row_weights(routed.machine_weight, None, X, y, classes),
             ),
         ),
         classes=classes,
@@ -126,9 +138,8 @@ def _machine_weights(
 ) -> FloatArray | None:
     if routed.machine_weight is None and classifier.class_weight is None:
         return None
-    machine = getattr(parts.machine, "estimator", None)
-    routing = get_config()["enable_metadata_routing"]
-    if machine is not None and not routing and not has_fit_parameter(machine, "sample_weight"):
+    takes_weights = has_fit_parameter(parts.machine.template, "sample_weight")
+    if not takes_weights and not get_config()["enable_metadata_routing"]:
         raise ValueError(
             f"{parts.machine_name} does not take sample_weight in fit, so neither sample_weight "
             "nor class_weight can reach it; choose another machine, or leave the weights out."

@@ -134,6 +134,25 @@ def held_out_scores(
         where = taking_part[test] & trained
         scores[test] = np.where(where, machines.narrow_scores(data, test, where), 0.0)
         from_full[test] |= taking_part[test] & ~trained
+    return _with_full(data, full, scores, from_full)
+
+
+def leave_one_out_scores(data: TrainingSet, full: BinaryMachines, complete: bool) -> Margins:
+    """Return scores of rows by machines without the row, from the one fit of all rows.
+
+    Entries of classes that take no part in a column are as in `held_out_scores`.
+    """
+    scores = data.machine.leave_one_out_scores(full.fitted, len(data.labels))
+    from_full = np.zeros(scores.shape, dtype=bool)
+    if complete:
+        from_full[data.rows] = data.labels[data.rows] == 0
+    return _with_full(data, full, scores, from_full)
+
+
+def _with_full(
+    data: TrainingSet, full: BinaryMachines, scores: FloatArray, from_full: NDArray[np.bool_]
+) -> Margins:
+    """Fill in entries from the machines of all rows, and expand to all columns."""
     rows = np.flatnonzero(from_full.any(axis=1))
     if len(rows):
         where = from_full[rows]

@@ -7,7 +7,7 @@ speak of them without knowing each other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -63,8 +63,8 @@ class Margins:
         return 0 if values is None else int(values.shape[0])
 
     def with_probability(self, probability: FloatArray | None) -> Margins:
-        """Return the same margins with these probabilities."""
-        return replace(self, probability=probability)
+        """Return the scores with these probabilities, in place of all a machine says of its own."""
+        return Margins(mean=self.mean, probability=probability)
 
     def rows(self, index: Any) -> Margins:
         """Return the margins of a selection of rows."""

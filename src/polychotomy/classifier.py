@@ -19,12 +19,18 @@ from ._checks import listed
 from ._math import normalise
 from ._parts import Parts, resolve
 from ._session import Session, start
-from ._training import TrainingSet, fold_numbers, held_out_scores, train, train_nested
+from ._training import (
+    TrainingSet,
+    fold_numbers,
+    held_out_scores,
+    leave_one_out_scores,
+    train,
+    train_nested,
+)
 from ._types import FloatArray, IntArray, Margins
 from ._weights import refuse_mixed_labels, row_weights
 from .decoding import Context
 from .explanation import Explanation, binary_answers, class_ranking
-from .machines import AnyLearner
 
 
 def _parts_of(classifier: PolychotomyClassifier) -> Parts | None:
@@ -61,7 +67,9 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     machine : classifier, default=None
-        Any scikit-learn classifier; `sklearn.svm.SVC` by default. Its binary labels are 0 and 1.
+        A kernel machine (`SVM`, the default, `KernelLogisticRegression` or `LSSVM`), which trains
+        all binary problems together, or any scikit-learn classifier; the binary labels of the
+        latter are 0 and 1.
     code : Code, str, array-like or Codebook, default="one_vs_one"
         How the classes are split: "one_vs_one", "one_vs_rest", "minimal", "error_correcting",
         "exhaustive", "dense_random", "sparse_random", "ordinal", a code object, or a matrix of -1,
@@ -73,10 +81,11 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
     decoder : Decoder or str, default="auto"
         How binary answers become classes: a name (see `polychotomy.decoding`) or an object. "auto"
         couples probabilities: `PairwiseCoupling` for one-vs-one, `CodeCoupling` for any other code.
-    cv : int, splitter, iterable or "prefit", default=5
+    cv : int, splitter, iterable, "leave_one_out" or "prefit", default=5
         The folds that give the calibrator, and decoders that learn, scores of rows that the
-        machines did not see. Every row has to be tested once. "prefit" trains the machines
-        alone; call `calibrate` with other rows afterwards.
+        machines did not see. Every row has to be tested once. "leave_one_out" takes them from the
+        one fit of all rows, for machines that have a formula for it (`LSSVM`). "prefit" trains
+        the machines alone; call `calibrate` with other rows afterwards.
     class_weight : dict or "balanced", default=None
         Weights of the classes, which reach every binary problem. "balanced" is computed once,
         from all classes: ``n_rows / (n_classes * n_rows_of_class)``.
@@ -99,7 +108,8 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
     codebook_ : Codebook
         The code.
     estimators_ : list of classifiers
-        The trained binary classifiers; columns that are each other's negative share one.
+        The trained binary classifiers, if the machine is a scikit-learn classifier; columns
+        that are each other's negative share one.
     calibrator_ : Calibrator
         The fitted calibrator.
     decoder_ : Decoder
@@ -359,7 +369,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def estimators_(self) -> list[Any]:
-        """The trained binary classifiers."""
+        """The trained binary classifiers; kernel machines have none for single columns."""
         check_is_fitted(self, "machines_")
         return list(self.machines_.fitted.estimators)
 
@@ -392,9 +402,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
 
     def _machine(self) -> Any:
         parts = _parts_of(self)
-        if parts is not None and isinstance(parts.machine, AnyLearner):
-            return parts.machine.estimator
-        return self.machine
+        return self.machine if parts is None else parts.machine.template
 
     def _takes_sparse(self) -> bool:
         parts = _parts_of(self)
@@ -437,7 +445,10 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         held_out = None
         if learns:
             complete = "held_out_scores" in needs
-            held_out = held_out_scores(data, self.machines_, folds, splits, complete)
+            if session.leave_one_out:
+                held_out = leave_one_out_scores(data, self.machines_, complete)
+            else:
+                held_out = held_out_scores(data, self.machines_, folds, splits, complete)
         self._fit_calibrator(held_out, y, weights)
         self._fit_decoder(
             Context(

@@ -224,10 +224,8 @@ class _Desk:
 
     def _visible(self, margins: Margins, parts: Parts, fold: int) -> Margins:
         """Return the margins as the decoder would see them in a pipe of its own."""
-        if not parts.uses_probabilities:
-            return margins.with_probability(None)
         if not parts.calibrator.learns:
-            return margins
+            return margins if parts.uses_probabilities else margins.with_probability(None)
         if fold not in self.calibrators:
             self.calibrators[fold] = self._fitted_calibrator(parts.calibrator, fold)
         return margins.with_probability(self.calibrators[fold].transform(margins))

@@ -2,5 +2,16 @@
 
 from .any_learner import AnyLearner, FittedColumns
 from .base import ColumnMachine, TrainingOptions
+from .klr import KernelLogisticRegression
+from .lssvm import LSSVM
+from .svm import SVM
 
-__all__ = ["AnyLearner", "ColumnMachine", "FittedColumns", "TrainingOptions"]
+__all__ = [
+    "LSSVM",
+    "SVM",
+    "AnyLearner",
+    "ColumnMachine",
+    "FittedColumns",
+    "KernelLogisticRegression",
+    "TrainingOptions",
+]

@@ -42,6 +42,11 @@ class AnyLearner:
         self.estimator = estimator
 
     @property
+    def template(self) -> Any:
+        """The classifier."""
+        return self.estimator
+
+    @property
     def has_probability(self) -> bool:
         """Whether the classifier has a `predict_proba`."""
         return hasattr(self.estimator, "predict_proba")
@@ -99,6 +104,15 @@ class AnyLearner:
             )
             for start in pieces
         ]
+
+    @property
+    def has_leave_one_out(self) -> bool:
+        """Whether one fit gives the scores of all fits without a row: it does not."""
+        return False
+
+    def leave_one_out_scores(self, fitted: Any, n_rows: int) -> FloatArray:
+        """Refuse: there is no such formula."""
+        raise NotImplementedError
 
     def is_trained(self, fitted: FittedColumns) -> NDArray[np.bool_]:
         """Say for every column whether it could be trained."""

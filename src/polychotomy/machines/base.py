@@ -27,12 +27,15 @@ class TrainingOptions:
         to the rows used.
     describe : callable, default=str
         Names a column, for messages.
+    counts : ndarray of shape (n_rows,), default=None
+        How often each row counts as a row, apart from the weight of its class.
     """
 
     n_jobs: int | None = None
     random_state: int | None = None
     fit_params: Mapping[str, Any] = field(default_factory=dict)
     describe: Callable[[int], str] = str
+    counts: FloatArray | None = None
 
 
 class ColumnMachine(Protocol):
@@ -41,6 +44,11 @@ class ColumnMachine(Protocol):
     What several columns, folds or parameters share (distances, a Gram matrix) is computed once
     by `prepare`.
     """
+
+    @property
+    def template(self) -> Any:
+        """The binary classifier behind the machine."""
+        ...
 
     @property
     def has_probability(self) -> bool:
@@ -73,6 +81,15 @@ class ColumnMachine(Protocol):
 
     def is_trained(self, fitted: Any) -> NDArray[bool_]:
         """Say for every column whether it could be trained."""
+        ...
+
+    @property
+    def has_leave_one_out(self) -> bool:
+        """Whether one fit gives the scores of all fits without a row."""
+        ...
+
+    def leave_one_out_scores(self, fitted: Any, n_rows: int) -> FloatArray:
+        """Return the score of every training row by machines without it; 0 elsewhere."""
         ...
 
     def training_margins(

@@ -1,0 +1,207 @@
+"""Kernels, and Gram matrices that many binary problems share.
+
+Squared distances (or inner products) are computed once for a set of rows; every kernel of a
+family then takes one pass over them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.extmath import safe_sparse_dot
+
+from ._checks import one_of, positive_number
+from ._types import FloatArray, IntArray
+
+KERNELS = ("rbf", "linear", "poly", "precomputed")
+# Blocks of a kernel between new rows and training rows hold at most this many numbers.
+BLOCK_ENTRIES = 1 << 23
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with all its parameters settled.
+
+    Parameters
+    ----------
+    name : {"rbf", "linear", "poly", "precomputed"} or callable
+        ``exp(-gamma |x - z|^2)``, ``x.z``, ``(gamma x.z + coef0)^degree``, a matrix that the caller
+        computes, or a function of two matrices.
+    gamma : float, default=1.0
+        The width of "rbf" and the scale of "poly".
+    degree : float, default=3
+        The degree of "poly".
+    coef0 : float, default=0.0
+        The constant of "poly".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polychotomy.kernels import Kernel, SharedRows
+    >>> rows = SharedRows(np.array([[0.0], [1.0], [3.0]]))
+    >>> rows.gram(Kernel("rbf", gamma=0.5)).round(3)
+    array([[1.   , 0.607, 0.011],
+           [0.607, 1.   , 0.135],
+           [0.011, 0.135, 1.   ]])
+    """
+
+    name: str | Callable[[Any, Any], Any]
+    gamma: float = 1.0
+    degree: float = 3
+    coef0: float = 0.0
+
+    def of_distances(self, squared: FloatArray) -> FloatArray:
+        """Return the Gaussian kernel of squared distances."""
+        return np.exp(np.multiply(squared, -self.gamma, out=np.empty_like(squared)))
+
+    def of_products(self, products: FloatArray) -> FloatArray:
+        """Return the linear or polynomial kernel of inner products."""
+        if self.name == "linear":
+            return products
+        return np.power(self.gamma * products + self.coef0, self.degree)
+
+    def between(self, X: Any, Z: Any) -> FloatArray:
+        """Return the kernel between every row of X and every row of Z."""
+        if self.name == "rbf":
+            return self.of_distances(squared_distances(X, Z))
+        if callable(self.name):
+            return np.asarray(self.name(X, Z), dtype=np.float64)
+        products = safe_sparse_dot(X, Z.T, dense_output=True)
+        return self.of_products(np.asarray(products, dtype=np.float64))
+
+    def diagonal(self, X: Any) -> FloatArray:
+        """Return the kernel of every row of X with itself."""
+        if self.name == "rbf":
+            return np.ones(X.shape[0])
+        if callable(self.name):
+            rows = (X[i : i + 1] for i in range(X.shape[0]))
+            return np.array([np.asarray(self.name(row, row)).item() for row in rows])
+        squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+        return self.of_products(np.asarray(squares, dtype=np.float64).ravel())
+
+
+class SharedRows:
+    """Training rows, with distances or products between them computed once.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_rows, n_features)
+        The inputs; for a precomputed kernel, the matrix itself.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self._latest: tuple[Kernel, FloatArray] | None = None
+
+    @cached_property
+    def squared_distances(self) -> FloatArray:
+        """The squared Euclidean distance between every two rows."""
+        return squared_distances(self.X)
+
+    @cached_property
+    def products(self) -> FloatArray:
+        """The inner product of every two rows."""
+        products = safe_sparse_dot(self.X, self.X.T, dense_output=True)
+        return np.asarray(products, dtype=np.float64)
+
+    def has_gram(self, kernel: Kernel) -> bool:
+        """Whether the Gram matrix of all rows is there already."""
+        return self._latest is not None and self._latest[0] == kernel
+
+    def gram_of(self, kernel: Kernel, rows: IntArray) -> FloatArray:
+        """Return the Gram matrix of some rows, without computing that of all."""
+        if kernel.name == "precomputed":
+            return np.ascontiguousarray(self.X[np.ix_(rows, rows)], dtype=np.float64)
+        part = self.X[rows]
+        return np.ascontiguousarray(kernel.between(part, part))
+
+    def gram(self, kernel: Kernel) -> FloatArray:
+        """Return the Gram matrix of all rows; the latest is kept."""
+        if self._latest is None or self._latest[0] != kernel:
+            self._latest = (kernel, np.ascontiguousarray(self._gram(kernel)))
+        return self._latest[1]
+
+    def _gram(self, kernel: Kernel) -> FloatArray:
+        if kernel.name == "precomputed":
+            return np.asarray(self.X, dtype=np.float64)
+        if kernel.name == "rbf":
+            return kernel.of_distances(self.squared_distances)
+        if callable(kernel.name):
+            return kernel.between(self.X, self.X)
+        return kernel.of_products(self.products)
+
+
+def squared_distances(X: Any, Z: Any = None) -> FloatArray:
+    """Return the squared Euclidean distance between every row of X and every row of Z."""
+    # Imported here, because it would add much to the time that importing the library takes.
+    from sklearn.metrics.pairwise import euclidean_distances
+
+    distances: FloatArray = euclidean_distances(X, Z, squared=True)
+    return distances
+
+
+def settle_kernel(
+    kernel: Any,
+    X: Any,
+    sigma2: Any,
+    gamma: Any,
+    degree: Any,
+    coef0: Any,
+    counts: FloatArray | None = None,
+) -> Kernel:
+    """Turn the parameters of an estimator into a kernel, as scikit-learn does.
+
+    `sigma2` is the width of ``exp(-|x - z|^2 / (2 sigma2))`` and takes precedence over `gamma`,
+    which may be "scale" (1 / (n_features * variance of X), rows counting as often as `counts`
+    says), "auto" (1 / n_features) or a number.
+    """
+    if callable(kernel):
+        return Kernel(kernel)
+    one_of(kernel, "kernel", KERNELS)
+    if kernel in ("linear", "precomputed"):
+        return Kernel(kernel)
+    width = _settle_gamma(X, sigma2, gamma, counts)
+    return Kernel(kernel, width, float(degree), float(coef0))
+
+
+def _settle_gamma(X: Any, sigma2: Any, gamma: Any, counts: FloatArray | None) -> float:
+    if sigma2 is not None:
+        return 1.0 / (2.0 * positive_number(sigma2, "sigma2"))
+    if isinstance(gamma, str):
+        one_of(gamma, "gamma", ("scale", "auto"))
+        if gamma == "auto":
+            return 1.0 / float(X.shape[1])
+        variance = _variance(X, counts)
+        return float(1.0 / (X.shape[1] * variance)) if variance > 0.0 else 1.0
+    return positive_number(gamma, "gamma")
+
+
+def _variance(X: Any, counts: FloatArray | None) -> float:
+    """Return the variance of all entries of X, rows counting by their counts."""
+    if counts is None and not issparse(X):
+        return float(X.var())
+    share = np.full(X.shape[0], 1.0 / X.shape[0]) if counts is None else counts / counts.sum()
+    mean = (share @ X).mean()
+    squares = X.multiply(X) if issparse(X) else (X - mean) ** 2
+    return float((share @ squares).mean() - (mean**2 if issparse(X) else 0.0))
+
+
+def settle_memory_limit(memory_limit: Any) -> float:
+    """Return a memory limit in bytes; by default half of what is free."""
+    if memory_limit is None:
+        return 0.5 * _free_memory()
+    return positive_number(memory_limit, "memory_limit")
+
+
+def _free_memory() -> int:
+    try:
+        return int(os.sysconf("SC_AVPHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        # Not known on this system: a cautious guess.
+        return 4 << 30

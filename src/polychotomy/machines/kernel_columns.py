@@ -1,0 +1,257 @@
+"""Kernel machines as the machines of a code: all columns and folds on one Gram matrix."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from .._math import sigmoid
+from .._types import FloatArray, IntArray, Margins, SignArray
+from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows, settle_memory_limit
+from .any_learner import single_threaded_blas
+from .base import TrainingOptions
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Solutions of binary problems on one Gram matrix, as the solvers give them.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (n_subsets, n_columns, n_rows)
+        The weights of the training rows; 0 for rows that take no part.
+    biases : ndarray of shape (n_subsets, n_columns)
+        The biases.
+    trained : ndarray of shape (n_subsets, n_columns)
+        Whether the column had rows of both signs.
+    converged : ndarray of shape (n_subsets, n_columns)
+        Whether the solver reached its tolerance.
+    iterations : ndarray of shape (n_subsets, n_columns)
+        How many iterations it took.
+    """
+
+    coefficients: FloatArray
+    biases: FloatArray
+    trained: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
+    iterations: NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class FittedKernels:
+    """Trained kernel machines of all columns: only rows that some column uses are kept."""
+
+    kernel: Kernel
+    support: IntArray
+    support_inputs: Any
+    coefficients: FloatArray
+    biases: FloatArray
+    trained: NDArray[np.bool_]
+    iterations: NDArray[np.integer[Any]]
+
+    def scores(self, X: Any) -> FloatArray:
+        """Return the scores of new rows, in blocks of bounded memory."""
+        scores = np.empty((X.shape[0], len(self.biases)))
+        step = max(1, BLOCK_ENTRIES // max(1, len(self.support)))
+        with single_threaded_blas():
+            for start in range(0, X.shape[0], step):
+                block = slice(start, start + step)
+                scores[block] = self._kernel_with(X[block]) @ self.coefficients
+        return scores + self.biases
+
+    def _kernel_with(self, X: Any) -> FloatArray:
+        if self.kernel.name == "precomputed":
+            return np.asarray(X[:, self.support], dtype=np.float64)
+        return self.kernel.between(X, self.support_inputs)
+
+
+class ColumnSolver(Protocol):
+    """What a kernel machine has to provide to train columns."""
+
+    memory_limit: Any
+
+    def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
+        """Return the kernel with its parameters settled for the training rows."""
+        ...
+
+    def solve(
+        self,
+        gram: FloatArray,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        weights: FloatArray | None,
+        n_threads: int,
+    ) -> Solved:
+        """Solve every column on every subset of rows."""
+        ...
+
+
+class KernelColumns:
+    """The machines of a code, trained by a kernel machine on one Gram matrix.
+
+    Parameters
+    ----------
+    solver : ColumnSolver
+        The kernel machine.
+    has_probability : bool, default=False
+        Whether the sigmoid of its scores is its own probability.
+    """
+
+    has_likelihood = False
+
+    def __init__(self, solver: ColumnSolver, has_probability: bool = False) -> None:
+        self.solver = solver
+        self.has_probability = has_probability
+
+    @property
+    def template(self) -> Any:
+        """The kernel machine."""
+        return self.solver
+
+    def prepare(self, X: Any) -> SharedRows:
+        """Return the rows, whose distances are computed when they are first needed."""
+        return SharedRows(X)
+
+    def fit(
+        self,
+        state: SharedRows,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        weights: FloatArray | None,
+        options: TrainingOptions,
+    ) -> list[FittedKernels]:
+        """Train every column on every subset of rows."""
+        kernel = self.solver.settle(state.X, options.counts)
+        n_threads = effective_n_jobs(options.n_jobs)
+        with single_threaded_blas():
+            if fits(len(labels), n_threads, self.solver.memory_limit):
+                gram = state.gram(kernel)
+                solved = self.solver.solve(gram, labels, subsets, weights, n_threads)
+            else:
+                solved = self._solve_by_column(state, kernel, labels, subsets, weights, options)
+        _warn_unconverged(solved, options)
+        return [_fitted(kernel, state.X, solved, number) for number in range(len(subsets))]
+
+    def _solve_by_column(
+        self,
+        state: SharedRows,
+        kernel: Kernel,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        weights: FloatArray | None,
+        options: TrainingOptions,
+    ) -> Solved:
+        """Solve column by column, with the Gram matrix of the rows that take part in it only."""
+        used = np.zeros(len(labels), dtype=bool)
+        used[np.concatenate(subsets)] = True
+        parts = []
+        for column in range(labels.shape[1]):
+            rows = np.flatnonzero(used & (labels[:, column] != 0))
+            if not fits(len(rows), 1, self.solver.memory_limit):
+                raise MemoryError(
+                    f"The binary problem {options.describe(column)} has {len(rows)} rows, whose "
+                    f"Gram matrix of {8 * len(rows) ** 2 / 2**30:.1f} GiB is over the memory "
+                    "limit; raise memory_limit, use fewer rows, or a linear machine."
+                )
+            place = np.full(len(labels), -1)
+            place[rows] = np.arange(len(rows))
+            inside = [place[subset][place[subset] >= 0] for subset in subsets]
+            part = self.solver.solve(
+                state.gram_of(kernel, rows),
+                labels[rows, column : column + 1],
+                inside,
+                None if weights is None else weights[rows],
+                1,
+            )
+            parts.append(_scatter(part, rows, len(labels)))
+        return Solved(
+            *(
+                np.concatenate([getattr(part, name) for part in parts], axis=1)
+                for name in Solved.__dataclass_fields__
+            )
+        )
+
+    @property
+    def has_leave_one_out(self) -> bool:
+        """Whether one fit gives the scores of all fits without a row: it does not."""
+        return False
+
+    def leave_one_out_scores(self, fitted: Any, n_rows: int) -> FloatArray:
+        """Refuse: there is no such formula."""
+        raise NotImplementedError
+
+    def is_trained(self, fitted: FittedKernels) -> NDArray[np.bool_]:
+        """Say for every column whether it could be trained."""
+        return fitted.trained
+
+    def training_margins(
+        self,
+        fitted: FittedKernels,
+        state: SharedRows,
+        rows: IntArray,
+        where: NDArray[np.bool_] | None = None,
+        probability: bool = False,
+        n_jobs: int | None = None,
+    ) -> Margins:
+        """Return the margins of training rows, from the Gram matrix."""
+        if not state.has_gram(fitted.kernel):
+            return self._margins(fitted.scores(state.X[rows]), probability)
+        gram = state.gram(fitted.kernel)[np.ix_(rows, fitted.support)]
+        with single_threaded_blas():
+            scores = gram @ fitted.coefficients + fitted.biases
+        return self._margins(scores, probability)
+
+    def margins(
+        self, fitted: FittedKernels, X: Any, probability: bool = False, n_jobs: int | None = None
+    ) -> Margins:
+        """Return the margins of new rows."""
+        return self._margins(fitted.scores(X), probability)
+
+    def _margins(self, scores: FloatArray, probability: bool) -> Margins:
+        own = sigmoid(scores) if probability and self.has_probability else None
+        return Margins(mean=scores, probability=own)
+
+
+def _fitted(kernel: Kernel, X: Any, solved: Solved, number: int) -> FittedKernels:
+    coefficients = solved.coefficients[number]
+    support = np.flatnonzero(coefficients.any(axis=0))
+    return FittedKernels(
+        kernel=kernel,
+        support=support,
+        # Indexing copies, so that the caller's array is not kept.
+        support_inputs=None if kernel.name == "precomputed" else X[support],
+        coefficients=np.ascontiguousarray(coefficients[:, support].T),
+        biases=solved.biases[number],
+        trained=solved.trained[number],
+        iterations=solved.iterations[number],
+    )
+
+
+def _warn_unconverged(solved: Solved, options: TrainingOptions) -> None:
+    failed = np.flatnonzero((solved.trained & ~solved.converged).any(axis=0))
+    if len(failed):
+        more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+        warnings.warn(
+            f"The solver did not converge for the binary problem {options.describe(int(failed[0]))}"
+            f"{more}; scale the inputs, or raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+
+def fits(n_rows: int, n_threads: int, memory_limit: Any) -> bool:
+    """Say whether a Gram matrix, and the copies of it that threads work on, are within limits."""
+    return 8.0 * n_rows**2 * (1 + n_threads) <= settle_memory_limit(memory_limit)
+
+
+def _scatter(part: Solved, rows: IntArray, n_rows: int) -> Solved:
+    coefficients = np.zeros((*part.coefficients.shape[:2], n_rows))
+    coefficients[:, :, rows] = part.coefficients
+    return replace(part, coefficients=coefficients)

@@ -1,0 +1,200 @@
+"""The face that kernel machines show as scikit-learn binary classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._checks import refuse_weightless_classes, weight_array
+from .._types import FloatArray, IntArray, SignArray
+from ..kernels import Kernel, settle_kernel
+from .base import TrainingOptions
+from .kernel_columns import KernelColumns, Solved
+
+
+class KernelMachine(ClassifierMixin, BaseEstimator):
+    """Base of the binary kernel machines.
+
+    A subclass has the parameters `kernel`, `sigma2`, `gamma`, `degree` and `coef0`, and a method
+    `as_columns` that gives the machines of all columns of a code at once; on its own it is a code
+    of one column.
+    """
+
+    kernel: Any
+    sigma2: Any
+    gamma: Any
+    degree: Any
+    coef0: Any
+
+    def as_columns(self) -> Any:
+        """Return the machine in the form that `PolychotomyClassifier` trains."""
+        raise NotImplementedError
+
+    def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
+        """Return the kernel with its parameters settled for the training rows."""
+        return settle_kernel(
+            self.kernel, X, self.sigma2, self.gamma, self.degree, self.coef0, counts
+        )
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the machine.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The inputs; for ``kernel="precomputed"`` the Gram matrix.
+        y : array-like of shape (n_rows,)
+            The two classes.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights of the rows.
+
+        Returns
+        -------
+        self : KernelMachine
+        """
+        X, given = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(given)
+        classes, numbers = binary_classes(given, type(self).__name__)
+        weights = None
+        if sample_weight is not None:
+            weights = weight_array(sample_weight, len(numbers))
+            refuse_weightless_classes(weights, numbers, classes)
+        rows = np.arange(len(numbers)) if weights is None else np.flatnonzero(weights)
+        labels = np.where(numbers == 1, 1, -1).astype(np.int8)[:, None]
+        columns = self.as_columns()
+        first, second = classes.tolist()
+        options = TrainingOptions(
+            describe=lambda _: f"{second!r} against {first!r}", counts=weights
+        )
+        (fitted,) = columns.fit(columns.prepare(X), labels, [rows], weights, options)
+        self.classes_ = classes
+        self._fitted = fitted
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the score of every row; positive means the second class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,)
+        """
+        X = self._checked(X)
+        scores: FloatArray = self.as_columns().margins(self._fitted, X).mean[:, 0]
+        return scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of every row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_rows,)
+        """
+        scores = self.decision_function(X)
+        labels: NDArray[Any] = self.classes_[(scores > 0).astype(np.intp)]
+        return labels
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self, "classes_")
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+
+    @property
+    def support_(self) -> NDArray[np.intp]:
+        """The training rows that the solution uses."""
+        check_is_fitted(self, "classes_")
+        support: NDArray[np.intp] = self._fitted.support
+        return support
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The inputs of these rows."""
+        check_is_fitted(self, "classes_")
+        return self._fitted.support_inputs
+
+    @property
+    def dual_coef_(self) -> FloatArray:
+        """Their weights, of shape (1, n_support)."""
+        check_is_fitted(self, "classes_")
+        coefficients: FloatArray = self._fitted.coefficients
+        return coefficients.T
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """The bias, of shape (1,)."""
+        check_is_fitted(self, "classes_")
+        biases: FloatArray = self._fitted.biases
+        return biases
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+
+class IterativeKernelMachine(KernelMachine):
+    """Base of kernel machines whose solver trains all columns on one Gram matrix."""
+
+    probabilistic: ClassVar[bool] = False
+
+    memory_limit: Any
+
+    def as_columns(self) -> KernelColumns:
+        """Return the machine in the form that `PolychotomyClassifier` trains."""
+        return KernelColumns(self, self.probabilistic)
+
+    @property
+    def n_iter_(self) -> int:
+        """The number of iterations of the solver."""
+        check_is_fitted(self, "classes_")
+        return int(self._fitted.iterations[0])
+
+    def solve(
+        self,
+        gram: FloatArray,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        weights: FloatArray | None,
+        n_threads: int,
+    ) -> Solved:
+        """Solve every column on every subset of rows."""
+        raise NotImplementedError
+
+
+def binary_classes(y: NDArray[Any], who: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the two classes, and the number of every row's class."""
+    classes, numbers = np.unique(y, return_inverse=True)
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported by {who} itself; y has {len(classes)} "
+            f"classes. For more classes use PolychotomyClassifier({who}())."
+        )
+    if len(classes) < 2:
+        raise ValueError(
+            f"{who} needs rows of two classes; y has one class, {classes.tolist()[0]!r}."
+        )
+    return classes, np.ravel(numbers)
+
+
+def iteration_limit(max_iter: Any) -> int | None:
+    """Return the limit behind a `max_iter` parameter; None for -1, no limit of the user's."""
+    if isinstance(max_iter, bool) or not isinstance(max_iter, Integral) or max_iter < -1:
+        raise ValueError(f"max_iter must be a positive integer, or -1; got {max_iter!r}.")
+    return None if max_iter == -1 else int(max_iter)

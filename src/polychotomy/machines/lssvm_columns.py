@@ -1,0 +1,297 @@
+"""LS-SVMs as the machines of a code: columns on the same rows share one factorisation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
+
+from .._checks import positive_number
+from .._math import log_odds, sigmoid
+from .._types import FloatArray, IntArray, Margins, SignArray
+from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows
+from ._lssvm_evidence import Hyperparameters, fixed_hyperparameters, optimise_hyperparameters
+from ._lssvm_selection import select_by_evidence
+from ._lssvm_solve import Fit
+from ._lssvm_tridiagonal import (
+    Problem,
+    Tridiagonal,
+    fit,
+    leave_one_out,
+    predictive_variance,
+    tridiagonalise,
+    with_targets,
+)
+from .any_learner import single_threaded_blas
+from .base import TrainingOptions
+
+# Widths tried first, in units of the median of the squared distances.
+WIDTHS = tuple(4.0**power for power in range(-4, 4))
+
+
+class Settings(Protocol):
+    """The parameters of an LS-SVM."""
+
+    C: Any
+    kernel: Any
+    sigma2: Any
+    shared_sigma2: bool
+    occam: bool
+
+    def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
+        """Return the kernel with its parameters settled for the training rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Columns that share training rows and kernel."""
+
+    columns: IntArray
+    kernel: Kernel
+    rows: IntArray
+    inputs: Any
+    targets: FloatArray
+    solution: Fit
+    basis: Tridiagonal
+    hyperparameters: Hyperparameters
+    prior: FloatArray
+
+    def moments(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """Return mean and variance of the scores of new rows, VANGESTEL (5) and (12)."""
+        cross = self.kernel.between(X, self.inputs)
+        chosen = self.hyperparameters
+        variance = predictive_variance(
+            self.basis, cross, self.kernel.diagonal(X), chosen.mu, chosen.zeta
+        )
+        return self.solution.scores(cross), variance
+
+
+@dataclass(frozen=True)
+class FittedLSSVM:
+    """Trained LS-SVMs of all columns."""
+
+    pieces: list[Piece]
+    trained: NDArray[np.bool_]
+
+    @property
+    def support(self) -> IntArray:
+        """The training rows of the first piece."""
+        return self.pieces[0].rows
+
+    @property
+    def support_inputs(self) -> Any:
+        """Their inputs."""
+        return self.pieces[0].inputs
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """Their weights."""
+        return self.pieces[0].solution.coefficients
+
+    @property
+    def biases(self) -> FloatArray:
+        """The biases of the first piece."""
+        return self.pieces[0].solution.biases
+
+
+class LSSVMColumns:
+    """The machines of a code, trained as LS-SVMs in the evidence framework.
+
+    Parameters
+    ----------
+    settings : Settings
+        The LS-SVM.
+    """
+
+    has_probability = True
+    has_likelihood = True
+    has_leave_one_out = True
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @property
+    def template(self) -> Any:
+        """The LS-SVM."""
+        return self.settings
+
+    def prepare(self, X: Any) -> SharedRows:
+        """Return the rows, whose distances are computed when they are first needed."""
+        return SharedRows(X)
+
+    def fit(
+        self,
+        state: SharedRows,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        weights: FloatArray | None,
+        options: TrainingOptions,
+    ) -> list[FittedLSSVM]:
+        """Train every column on every subset of rows."""
+        tasks = [
+            (number, columns, rows)
+            for number, subset in enumerate(subsets)
+            for columns, rows in columns_by_rows(labels, subset)
+        ]
+        kernel = None
+        if self.settings.sigma2 != "evidence" or self.settings.kernel != "rbf":
+            kernel = self.settings.settle(state.X, options.counts)
+        with single_threaded_blas():
+            solved = Parallel(n_jobs=options.n_jobs, prefer="threads")(
+                delayed(self._solve)(
+                    state.X[rows], rows, columns, labels[np.ix_(rows, columns)], weights, kernel
+                )
+                for _, columns, rows in tasks
+            )
+        results = []
+        for number in range(len(subsets)):
+            pieces = [
+                piece
+                for (own, _, _), found in zip(tasks, solved, strict=True)
+                if own == number
+                for piece in found
+            ]
+            trained = np.zeros(labels.shape[1], dtype=bool)
+            for piece in pieces:
+                trained[piece.columns] = True
+            results.append(FittedLSSVM(pieces, trained))
+        return results
+
+    def is_trained(self, fitted: FittedLSSVM) -> NDArray[np.bool_]:
+        """Say for every column whether it could be trained."""
+        return fitted.trained
+
+    def training_margins(
+        self,
+        fitted: FittedLSSVM,
+        state: SharedRows,
+        rows: IntArray,
+        where: NDArray[np.bool_] | None = None,
+        probability: bool = False,
+        n_jobs: int | None = None,
+    ) -> Margins:
+        """Return the margins of training rows."""
+        return self.margins(fitted, state.X[rows], probability, n_jobs)
+
+    def margins(
+        self, fitted: FittedLSSVM, X: Any, probability: bool = False, n_jobs: int | None = None
+    ) -> Margins:
+        """Return means, variances, noise and moderated outputs of new rows."""
+        shape = (X.shape[0], len(fitted.trained))
+        mean, variance, log_ratio = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        noise = np.ones(shape[1])
+        for piece in fitted.pieces:
+            noise[piece.columns] = 1.0 / piece.hyperparameters.zeta
+            step = max(1, BLOCK_ENTRIES // len(piece.rows))
+            for start in range(0, shape[0], step):
+                block = slice(start, start + step)
+                with single_threaded_blas():
+                    means, variances = piece.moments(X[block])
+                mean[block, piece.columns], variance[block, piece.columns] = means, variances
+                log_ratio[block, piece.columns] = moderated_log_odds(
+                    means, variances, noise[piece.columns], piece.prior
+                )
+        own = sigmoid(log_ratio) if probability else None
+        return Margins(mean, variance, noise, own)
+
+    def leave_one_out_scores(self, fitted: FittedLSSVM, n_rows: int) -> FloatArray:
+        """Return the score that every training row gets from a fit without it; 0 elsewhere."""
+        scores = np.zeros((n_rows, len(fitted.trained)))
+        for piece in fitted.pieces:
+            problem = with_targets(piece.basis, piece.targets)
+            scores[np.ix_(piece.rows, piece.columns)] = leave_one_out(
+                problem, piece.hyperparameters.gamma
+            )
+        return scores
+
+    def _solve(
+        self,
+        X: Any,
+        rows: IntArray,
+        columns: IntArray,
+        labels: SignArray,
+        weights: FloatArray | None,
+        kernel: Kernel | None,
+    ) -> list[Piece]:
+        targets = labels.astype(np.float64)
+        own_weights = None if weights is None else weights[rows]
+        if kernel is not None:
+            basis = tridiagonalise(SharedRows(X).gram(kernel), own_weights)
+            parts = [(kernel, basis, np.arange(len(columns)))]
+        else:
+            parts = self._select_width(X, targets, own_weights)
+        pieces = []
+        for chosen_kernel, basis, some in parts:
+            problem = with_targets(basis, targets[:, some])
+            hyperparameters = self._hyperparameters(problem)
+            pieces.append(
+                Piece(
+                    columns=columns[some],
+                    kernel=chosen_kernel,
+                    rows=rows,
+                    inputs=X,
+                    targets=targets[:, some],
+                    solution=fit(problem, hyperparameters.gamma),
+                    basis=basis,
+                    hyperparameters=hyperparameters,
+                    prior=np.average(targets[:, some] > 0, axis=0, weights=own_weights),
+                )
+            )
+        return pieces
+
+    def _hyperparameters(self, problem: Problem) -> Hyperparameters:
+        if isinstance(self.settings.C, str):
+            if self.settings.C != "evidence":
+                raise ValueError(
+                    f"C must be 'evidence' or a positive number, got {self.settings.C!r}."
+                )
+            return optimise_hyperparameters(problem)
+        return fixed_hyperparameters(problem, positive_number(self.settings.C, "C"))
+
+    def _select_width(
+        self, X: Any, targets: FloatArray, weights: FloatArray | None
+    ) -> list[tuple[Kernel, Tridiagonal, IntArray]]:
+        distances = SharedRows(X).squared_distances
+        median = np.median(distances[np.triu_indices(len(distances), 1)])
+        unit = median if median > 0.0 else 1.0
+
+        def kernel(sigma2: float) -> Kernel:
+            return Kernel("rbf", 1.0 / (2.0 * sigma2))
+
+        selection = select_by_evidence(
+            lambda sigma2: kernel(sigma2).of_distances(distances),
+            [unit * width for width in WIDTHS],
+            targets,
+            weights,
+            per_column=not self.settings.shared_sigma2,
+            occam=self.settings.occam,
+        )
+        values = selection.values
+        return [
+            (kernel(value), selection.problems[value].basis, np.flatnonzero(values == value))
+            for value in np.unique(values).tolist()
+        ]
+
+
+def moderated_log_odds(
+    mean: FloatArray, variance: FloatArray, noise: FloatArray, prior: FloatArray
+) -> FloatArray:
+    """Return the log odds of the positive side by VANGESTEL (10)-(11)."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        ratio = np.where(mean == 0.0, 0.0, 2.0 * mean / (noise + variance))
+    return np.clip(ratio, -700.0, 700.0) + log_odds(prior)
+
+
+def columns_by_rows(labels: SignArray, subset: IntArray) -> list[tuple[IntArray, IntArray]]:
+    """Group the columns that have both signs in a subset by the rows that take part in them."""
+    inside = labels[subset]
+    usable = (inside > 0).any(axis=0) & (inside < 0).any(axis=0)
+    groups: dict[bytes, list[int]] = {}
+    for column in np.flatnonzero(usable).tolist():
+        groups.setdefault((inside[:, column] != 0).tobytes(), []).append(column)
+    return [(np.array(columns), subset[inside[:, columns[0]] != 0]) for columns in groups.values()]

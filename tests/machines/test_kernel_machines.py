@@ -1,0 +1,265 @@
+"""Kernel machines as binary classifiers and as the machines of a code."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import polychotomy as pc
+from configurations import classifier
+from polychotomy.kernels import Kernel, SharedRows, settle_kernel
+
+MACHINES = [
+    pc.SVM(tol=1e-8),
+    pc.SVM(C=0.1, kernel="linear", tol=1e-8),
+    pc.SVM(kernel="poly", degree=2, coef0=1.0, gamma="auto", tol=1e-8),
+    pc.KernelLogisticRegression(tol=1e-8),
+    pc.KernelLogisticRegression(kernel="linear", tol=1e-8),
+    pc.LSSVM(),
+    pc.LSSVM(kernel="linear"),
+    pc.LSSVM(C=1.0, sigma2="evidence"),
+]
+PIPES = [
+    classifier(pc.SVM(tol=1e-8), "one_vs_one"),
+    classifier(pc.SVM(tol=1e-8), "one_vs_rest", "winner_takes_all"),
+    classifier(pc.SVM(tol=1e-8), "error_correcting", "hamming"),
+    classifier(pc.KernelLogisticRegression(tol=1e-8), "one_vs_one"),
+    classifier(pc.KernelLogisticRegression(tol=1e-8), "one_vs_rest"),
+    classifier(pc.LSSVM(), "one_vs_one", "bayesian"),
+    classifier(pc.LSSVM(), "minimal", pc.BayesianDecoding("training")),
+    classifier(pc.LSSVM(), "one_vs_rest", pc.SoftMax(C=1.0), cv="leave_one_out"),
+]
+
+
+NOISE = (
+    "The weight of a row is the inverse of its noise variance; the evidence, and with it C and the "
+    "variances, still counts it as one row."
+)
+
+
+def expected_failures(estimator):
+    if not isinstance(estimator, pc.LSSVM):
+        return {}
+    return {
+        "check_sample_weight_equivalence_on_dense_data": NOISE,
+        "check_sample_weight_equivalence_on_sparse_data": NOISE,
+    }
+
+
+@pytest.mark.filterwarnings("ignore:Class.*fewer rows than the 5 folds:UserWarning")
+@parametrize_with_checks(MACHINES + PIPES, expected_failed_checks=expected_failures)
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:500] / 16.0, y[:500]
+
+
+KERNELS = [
+    {"kernel": "rbf", "gamma": 0.05},
+    {"kernel": "rbf", "gamma": "scale"},
+    {"kernel": "rbf", "gamma": "auto"},
+    {"kernel": "linear"},
+    {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.1},
+]
+
+
+@pytest.mark.parametrize("options", KERNELS, ids=str)
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_svm_is_that_of_libsvm(cancer, options, C):
+    X, y = cancer
+    ours = pc.SVM(C, **options, tol=1e-6).fit(X[::2], y[::2])
+    theirs = SVC(C=C, **options, tol=1e-6).fit(X[::2], y[::2])
+    np.testing.assert_allclose(
+        ours.decision_function(X), theirs.decision_function(X), atol=1e-3, rtol=1e-3
+    )
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_attributes_give_the_decision_function(cancer):
+    X, y = cancer
+    svm = pc.SVM(sigma2=20.0).fit(X[::2], y[::2])
+    kernel = pairwise_kernels(X, svm.support_vectors_, metric="rbf", gamma=1 / 40.0)
+    by_hand = kernel @ svm.dual_coef_[0] + svm.intercept_
+    np.testing.assert_allclose(svm.decision_function(X), by_hand, rtol=1e-8)
+    np.testing.assert_array_equal(svm.support_vectors_, X[::2][svm.support_])
+
+
+def test_linear_klr_is_logistic_regression(cancer):
+    X, y = cancer
+    for C in (0.01, 1.0):
+        ours = pc.KernelLogisticRegression(C, kernel="linear").fit(X, y)
+        theirs = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-12).fit(X, y)
+        np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("machine", [pc.SVM, pc.KernelLogisticRegression])
+def test_precomputed_callable_and_sparse_are_the_same_kernel(cancer, machine):
+    X, y = cancer
+    expected = machine(gamma=0.02).fit(X[::2], y[::2]).decision_function(X)
+    gram = pairwise_kernels(X, metric="rbf", gamma=0.02)
+    precomputed = machine(kernel="precomputed").fit(gram[::2, ::2], y[::2])
+    np.testing.assert_allclose(precomputed.decision_function(gram[:, ::2]), expected, atol=1e-5)
+    function = machine(kernel=gaussian).fit(X[::2], y[::2])
+    np.testing.assert_allclose(function.decision_function(X), expected, atol=1e-5)
+    sparse = machine(gamma=0.02).fit(csr_array(X[::2]), y[::2])
+    np.testing.assert_allclose(sparse.decision_function(csr_array(X)), expected, atol=1e-5)
+
+
+def gaussian(X, Z):
+    return pairwise_kernels(X, Z, metric="rbf", gamma=0.02)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_kernels_against_scikit_learn(digits, sparse):
+    X = csr_array(digits[0][:40]) if sparse else digits[0][:40]
+    rows = SharedRows(X)
+    for kernel, name, options in [
+        (Kernel("rbf", 0.3), "rbf", {"gamma": 0.3}),
+        (Kernel("linear"), "linear", {}),
+        (Kernel("poly", 0.5, 2, 1.0), "poly", {"gamma": 0.5, "degree": 2, "coef0": 1.0}),
+    ]:
+        expected = pairwise_kernels(X, metric=name, **options)
+        np.testing.assert_allclose(rows.gram(kernel), expected, rtol=1e-12)
+        np.testing.assert_allclose(kernel.between(X[:5], X), expected[:5], rtol=1e-12)
+        np.testing.assert_allclose(kernel.diagonal(X), expected.diagonal(), rtol=1e-12)
+        some = np.array([3, 1, 30])
+        np.testing.assert_allclose(
+            rows.gram_of(kernel, some), expected[np.ix_(some, some)], rtol=1e-12
+        )
+
+
+def test_the_width_scale_is_that_of_scikit_learn(digits):
+    X, _ = digits
+    assert settle_kernel("rbf", X, None, "scale", 3, 0.0).gamma == 1 / (64 * X.var())
+    assert settle_kernel("rbf", csr_array(X), None, "scale", 3, 0.0).gamma == pytest.approx(
+        1 / (64 * X.var())
+    )
+    assert settle_kernel("rbf", X, None, "auto", 3, 0.0).gamma == 1 / 64
+    assert settle_kernel("rbf", X, 2.0, "scale", 3, 0.0).gamma == 0.25
+    weights = np.arange(500) % 3.0
+    repeated = np.repeat(X, weights.astype(int), axis=0)
+    for rows in (X, csr_array(X)):
+        weighted = settle_kernel("rbf", rows, None, "scale", 3, 0.0, weights)
+        assert weighted.gamma == pytest.approx(1 / (64 * repeated.var()))
+
+
+@pytest.mark.parametrize("code", ["one_vs_one", "one_vs_rest", "minimal"])
+def test_columns_on_the_shared_gram_equal_machines_of_their_own(digits, code):
+    X, y = digits
+    shared = pc.PolychotomyClassifier(pc.SVM(C=5, gamma=0.05, tol=1e-8), code).fit(X, y)
+    single = pc.PolychotomyClassifier(SVC(C=5, gamma=0.05, tol=1e-8), code).fit(X, y)
+    np.testing.assert_allclose(shared.binary_scores(X), single.binary_scores(X), atol=1e-4)
+    np.testing.assert_allclose(shared.predict_proba(X), single.predict_proba(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("machine", [pc.SVM(tol=1e-8), pc.KernelLogisticRegression(tol=1e-8)])
+def test_a_memory_limit_changes_the_way_but_not_the_answer(digits, machine):
+    X, y = digits
+    clf = pc.PolychotomyClassifier(machine, "one_vs_one")
+    free = clone(clf).fit(X, y)
+    tight = clone(clf).set_params(machine__memory_limit=500_000).fit(X, y)
+    np.testing.assert_allclose(tight.binary_scores(X), free.binary_scores(X), atol=1e-5)
+    np.testing.assert_allclose(tight.predict_proba(X), free.predict_proba(X), atol=1e-5)
+    with pytest.raises(MemoryError, match=r"0 against 1 has 1\d\d rows, whose Gram matrix of"):
+        clone(clf).set_params(machine__memory_limit=1000).fit(X, y)
+
+
+@pytest.mark.parametrize("machine", [pc.SVM(), pc.KernelLogisticRegression()])
+def test_jobs_change_nothing(digits, machine):
+    X, y = digits
+    one = pc.PolychotomyClassifier(machine).fit(X, y)
+    two = pc.PolychotomyClassifier(machine, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(one.binary_scores(X), two.binary_scores(X))
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+
+
+def test_decoders_that_train_and_compare_work_on_shared_grams(digits):
+    X, y = digits
+    nest = pc.PolychotomyClassifier(pc.SVM(C=1.0), decoder="nesting").fit(X, y)
+    assert nest.score(X, y) > 0.8
+    some = ["max_wins", "pairwise_coupling", "nesting", "binary_tree", "bayesian"]
+    rows = pc.compare_decoders(pc.PolychotomyClassifier(pc.SVM(C=5)), X, y, some).rows
+    assert rows[0]["error"] < 0.05
+
+
+def test_grid_search_over_a_machine(digits):
+    X, y = digits
+    clf = pc.PolychotomyClassifier(pc.SVM())
+    search = GridSearchCV(clf, {"machine__C": [0.01, 10.0], "machine__sigma2": [1.0, 100.0]}, cv=3)
+    assert search.fit(X, y).best_params_["machine__C"] == 10.0
+
+
+def test_a_solver_at_its_limit_names_the_binary_problem():
+    X, y = make_blobs(90, centers=3, cluster_std=3.0, random_state=0)
+    labels = np.array(["a", "b", "c"])[y]
+    with pytest.warns(ConvergenceWarning, match="the binary problem 'a' against 'b' and 2 more"):
+        pc.PolychotomyClassifier(pc.SVM(C=100.0, max_iter=3)).fit(X, labels)
+    with pytest.warns(ConvergenceWarning, match="the binary problem 1 against 0"):
+        pc.SVM(C=100.0, max_iter=3).fit(X[y < 2], y[y < 2])
+
+
+@pytest.mark.parametrize("machine", [pc.SVM, pc.KernelLogisticRegression])
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"C": 0.0}, "C must be a positive number"),
+        ({"sigma2": -1.0}, "sigma2 must be a positive number"),
+        ({"gamma": "scael"}, "Unknown gamma 'scael'. Did you mean 'scale'"),
+        ({"kernel": "rbg"}, "Unknown kernel 'rbg'. Did you mean 'rbf'"),
+        ({"tol": 0.0}, "tol must be a positive number"),
+        ({"max_iter": -2}, "max_iter must be a positive integer, or -1"),
+    ],
+)
+def test_bad_parameters(machine, options, sentence):
+    X, y = make_blobs(30, centers=2, random_state=0)
+    with pytest.raises(ValueError, match=sentence):
+        machine(**options).fit(X, y)
+
+
+def test_three_classes_need_a_code():
+    X, y = make_blobs(30, centers=3, random_state=0)
+    with pytest.raises(ValueError, match=r"use PolychotomyClassifier\(SVM\(\)\)"):
+        pc.SVM().fit(X, y)
+
+
+@pytest.mark.parametrize("machine", [pc.SVM(), pc.KernelLogisticRegression()])
+def test_odd_data(machine):
+    rng = np.random.default_rng(0)
+    y = np.tile([0, 1], 10)
+    constant = np.ones((20, 3))
+    assert set(machine.fit(constant, y).predict(constant)) <= {0, 1}
+    twice = np.repeat(rng.normal(size=(10, 2)), 2, axis=0)  # the same rows, opposite labels
+    np.testing.assert_allclose(machine.fit(twice, y).decision_function(twice), 0.0, atol=0.02)
+    single = machine.fit(np.array([[0.0], [1.0]]), [0, 1])
+    np.testing.assert_array_equal(single.predict([[0.0], [1.0]]), [0, 1])
+    for scale in (1e-300, 1e-150, 1e150):
+        X = rng.normal(size=(20, 2)) * scale
+        assert np.isfinite(machine.fit(X, y).decision_function(X)).all()
+
+
+def test_inputs_are_not_kept(cancer):
+    X, y = cancer
+    X = X.copy()
+    expected = X.copy()
+    svm = pc.SVM().fit(X, y)
+    before = svm.decision_function(expected)
+    X[:] = 0.0
+    np.testing.assert_array_equal(svm.decision_function(expected), before)
