@@ -11,9 +11,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.metrics import accuracy_score, log_loss
 from sklearn.model_selection import train_test_split
-from sklearn.svm import SVC
 
-from polychotomy import PolychotomyClassifier, compare_decoders
+from polychotomy import SVM, PolychotomyClassifier, compare_decoders
 
 
 def main() -> None:
@@ -23,7 +22,7 @@ def main() -> None:
         X / 16.0, y, train_size=600, stratify=y, random_state=0
     )
 
-    clf = PolychotomyClassifier(SVC(C=5), code="one_vs_one").fit(X_train, y_train)
+    clf = PolychotomyClassifier(SVM(C=5), code="one_vs_one").fit(X_train, y_train)
     p = clf.predict_proba(X_test)
     error = 1.0 - accuracy_score(y_test, clf.predict(X_test))
     print(f"{clf.codebook_.n_columns} binary machines, {len(y_test)} rows held out")
