@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sklearn
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, make_blobs
@@ -11,6 +12,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import polychotomy as pc
@@ -20,7 +22,7 @@ from polychotomy.kernels import Kernel, SharedRows, settle_kernel
 MACHINES = [
     pc.SVM(tol=1e-8),
     pc.SVM(C=0.1, kernel="linear", tol=1e-8),
-    pc.SVM(kernel="poly", degree=2, coef0=1.0, gamma="auto", tol=1e-8),
+    pc.SVM(kernel="poly", degree=2, coef0=1.0, gamma=1e-3, tol=1e-8),
     pc.KernelLogisticRegression(tol=1e-8),
     pc.KernelLogisticRegression(kernel="linear", tol=1e-8),
     pc.LSSVM(),
@@ -45,12 +47,20 @@ NOISE = (
 )
 
 
+SHUFFLED = "scikit-learn 1.6 gives binary classifiers other labels after it has shuffled the rows."
+
+
 def expected_failures(estimator):
-    if not isinstance(estimator, pc.LSSVM):
+    old = sklearn.__version__.startswith("1.6.")
+    if isinstance(estimator, pc.LSSVM):
+        reason = NOISE
+    elif old and not get_tags(estimator).classifier_tags.multi_class:
+        reason = SHUFFLED
+    else:
         return {}
     return {
-        "check_sample_weight_equivalence_on_dense_data": NOISE,
-        "check_sample_weight_equivalence_on_sparse_data": NOISE,
+        "check_sample_weight_equivalence_on_dense_data": reason,
+        "check_sample_weight_equivalence_on_sparse_data": reason,
     }
 
 
