@@ -196,4 +196,4 @@ class LSSVM(KernelMachine):
 
     def _margins(self, X: Any) -> Margins:
         X = self._checked(X)
-        return self.as_columns().margins(self._fitted, X)
+        return self.as_columns().margins(self._fitted, X, probability=True)

@@ -61,14 +61,12 @@ class Piece:
     hyperparameters: Hyperparameters
     prior: FloatArray
 
-    def moments(self, X: Any) -> tuple[FloatArray, FloatArray]:
-        """Return mean and variance of the scores of new rows, VANGESTEL (5) and (12)."""
-        cross = self.kernel.between(X, self.inputs)
+    def variance(self, X: Any, cross: FloatArray) -> FloatArray:
+        """Return the variance of the scores of new rows, VANGESTEL (12)."""
         chosen = self.hyperparameters
-        variance = predictive_variance(
+        return predictive_variance(
             self.basis, cross, self.kernel.diagonal(X), chosen.mu, chosen.zeta
         )
-        return self.solution.scores(cross), variance
 
 
 @dataclass(frozen=True)
@@ -181,23 +179,25 @@ class LSSVMColumns:
     def margins(
         self, fitted: FittedLSSVM, X: Any, probability: bool = False, n_jobs: int | None = None
     ) -> Margins:
-        """Return means, variances, noise and moderated outputs of new rows."""
+        """Return the margins of new rows: with probabilities, variances and noise too."""
         shape = (X.shape[0], len(fitted.trained))
-        mean, variance, log_ratio = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        mean, variance, odds = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         noise = np.ones(shape[1])
         for piece in fitted.pieces:
             noise[piece.columns] = 1.0 / piece.hyperparameters.zeta
             step = max(1, BLOCK_ENTRIES // len(piece.rows))
             for start in range(0, shape[0], step):
-                block = slice(start, start + step)
+                place = slice(start, start + step), piece.columns
                 with single_threaded_blas():
-                    means, variances = piece.moments(X[block])
-                mean[block, piece.columns], variance[block, piece.columns] = means, variances
-                log_ratio[block, piece.columns] = moderated_log_odds(
-                    means, variances, noise[piece.columns], piece.prior
-                )
-        own = sigmoid(log_ratio) if probability else None
-        return Margins(mean, variance, noise, own)
+                    cross = piece.kernel.between(X[place[0]], piece.inputs)
+                    mean[place] = piece.solution.scores(cross)
+                    if probability:
+                        variance[place] = piece.variance(X[place[0]], cross)
+                        odds[place] = moderated_log_odds(
+                            mean[place], variance[place], noise[piece.columns], piece.prior
+                        )
+        # Variances cost a row as much as all else together: only where they are wanted.
+        return Margins(mean, variance, noise, sigmoid(odds)) if probability else Margins(mean)
 
     def leave_one_out_scores(self, fitted: FittedLSSVM, n_rows: int) -> FloatArray:
         """Return the score that every training row gets from a fit without it; 0 elsewhere."""
