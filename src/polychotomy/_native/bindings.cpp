@@ -10,7 +10,7 @@
 #include "klr_bindings.hpp"
 #include "pairwise.hpp"
 #include "platt.hpp"
-#include "svm_binding.hpp"
+#include "svm_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -155,6 +155,6 @@ NB_MODULE(_core, module) {
                "weights"_a.none(), "max_iterations"_a, "column"_a, "result"_a.noconvert());
     module.def("use_baseline_lanes", &polychotomy::use_baseline_lanes, "only_baseline"_a);
     module.def("lanes_in_use", &polychotomy::lanes_in_use);
-    define_svm(module);
+    polychotomy::bind_svm(module);
     polychotomy::bind_klr(module);
 }

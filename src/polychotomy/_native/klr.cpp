@@ -1,19 +1,11 @@
 #include "klr.hpp"
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
-#include <thread>
+#include "crew.hpp"
 
 namespace polychotomy {
 namespace {
 
 using std::size_t;
-
-constexpr std::chrono::milliseconds interrupt_interval(100);
 
 KlrRows rows_of_task(const KlrProblems& problems, size_t subset, size_t column) {
     KlrRows task;
@@ -75,73 +67,16 @@ private:
     KlrRows rows_;
 };
 
-// Threads that take the next task until there is none. A task's result depends on nothing but
-// the task, so the number of threads changes no bit.
-class Crew {
-public:
-    Crew(const KlrProblems& problems, const KlrResults& results)
-        : problems_(problems), results_(results), kernels_(klr_kernels()),
-          n_tasks_(problems.n_subsets * problems.n_columns) {}
-
-    ~Crew() {
-        stop_ = true;
-        for (std::thread& thread : threads_) thread.join();
-    }
-
-    bool run(size_t n_threads, const std::function<bool()>& interrupted) {
-        n_threads = std::max<size_t>(1, std::min(n_threads, n_tasks_));
-        threads_.reserve(n_threads);
-        for (size_t k = 0; k < n_threads; ++k) {
-            std::lock_guard<std::mutex> lock(mutex_);
-            threads_.emplace_back([this] { work(); });
-            ++n_working_;
-        }
-        std::unique_lock<std::mutex> lock(mutex_);
-        while (!finished_.wait_for(lock, interrupt_interval, [this] { return n_working_ == 0; })) {
-            lock.unlock();
-            if (interrupted()) return false;
-            lock.lock();
-        }
-        if (failure_) std::rethrow_exception(failure_);
-        return true;
-    }
-
-private:
-    void work() {
-        std::exception_ptr failure;
-        try {
-            KlrNewton newton(kernels_, stop_);
-            for (size_t task; !stop_ && (task = next_task_++) < n_tasks_;)
-                Task(problems_, results_, task).run(newton, stop_);
-        } catch (...) {    // out of memory: the calling thread throws it again
-            failure = std::current_exception();
-            stop_ = true;
-        }
-        std::lock_guard<std::mutex> lock(mutex_);
-        if (failure && !failure_) failure_ = failure;
-        if (--n_working_ == 0) finished_.notify_all();
-    }
-
-    const KlrProblems& problems_;
-    const KlrResults& results_;
-    const KlrKernels& kernels_;
-    const size_t n_tasks_;
-    std::atomic<size_t> next_task_{0};
-    StopFlag stop_{false};
-    std::mutex mutex_;
-    std::condition_variable finished_;
-    size_t n_working_ = 0;
-    std::exception_ptr failure_;
-    std::vector<std::thread> threads_;
-};
-
 }    // namespace
 
 bool solve_klr(const KlrProblems& problems, const KlrResults& results, size_t n_threads,
                const std::function<bool()>& interrupted) {
-    if (problems.n_subsets * problems.n_columns * problems.n_C == 0) return true;
-    Crew crew(problems, results);
-    return crew.run(n_threads, interrupted);
+    const auto work = [&](Tasks& tasks) {
+        KlrNewton newton(klr_kernels(), tasks.stop_flag());
+        for (size_t task; tasks.next(task);)
+            Task(problems, results, task).run(newton, tasks.stop_flag());
+    };
+    return run_crew(problems.n_subsets * problems.n_columns, n_threads, work, interrupted);
 }
 
 }    // namespace polychotomy

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "klr.hpp"
 
 namespace nb = nanobind;
@@ -19,12 +20,6 @@ using Array = nb::ndarray<T, nb::ndim<rank>, nb::c_contig, nb::device::cpu>;
 
 void require(bool condition, const char* message) {
     if (!condition) throw nb::value_error(message);
-}
-
-// Python looks for signals in its main thread only; elsewhere this never says yes.
-bool python_was_interrupted() {
-    nb::gil_scoped_acquire acquire;
-    return PyErr_CheckSignals() != 0;
 }
 
 void check_subsets(const Array<const std::int64_t, 1>& rows,

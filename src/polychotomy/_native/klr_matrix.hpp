@@ -1,16 +1,14 @@
 // Square matrices as the loops of klr_kernels.hpp want them, and their Cholesky factorisation.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "crew.hpp"
 #include "klr_kernels.hpp"
 
 namespace polychotomy {
-
-using StopFlag = std::atomic<bool>;
 
 inline std::size_t padded_order(std::size_t n) {
     return (n + klr_block - 1) / klr_block * klr_block;

@@ -1,16 +1,11 @@
 #include "svm.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <condition_variable>
 #include <cstring>
-#include <exception>
-#include <mutex>
 #include <numeric>
-#include <system_error>
-#include <thread>
 
+#include "crew.hpp"
 #include "pairwise.hpp"
 #include "svm_smo.hpp"
 
@@ -125,90 +120,24 @@ private:
     std::vector<double> labels_;
 };
 
-// The threads of one call. Leaving the scope stops and joins them, whatever has happened.
-class Crew {
-public:
-    Crew(const SvmProblems& problems, const SvmResults& results)
-        : problems_(problems), results_(results), order_(problems.n_C) {
-        std::iota(order_.begin(), order_.end(), size_t{0});
-        std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
-            return problems.C_values[a] < problems.C_values[b];
-        });
-    }
-    Crew(const Crew&) = delete;
-    Crew& operator=(const Crew&) = delete;
-    ~Crew() {
-        stop_ = true;
-        for (std::thread& thread : threads_) thread.join();
-    }
-
-    void start(size_t n_threads) {
-        threads_.reserve(n_threads);
-        for (size_t t = 0; t < n_threads; ++t) {
-            {
-                const std::lock_guard<std::mutex> lock(mutex_);
-                ++n_busy_;
-            }
-            try {
-                threads_.emplace_back([this] { work(); });
-            } catch (const std::system_error&) {
-                const std::lock_guard<std::mutex> lock(mutex_);
-                --n_busy_;
-                if (threads_.empty()) throw;
-                return;    // the others do it all
-            }
-        }
-    }
-
-    // Waits for the end; false if interrupted.
-    bool wait(const std::function<bool()>& interrupted) {
-        std::unique_lock<std::mutex> lock(mutex_);
-        while (!done_.wait_for(lock, std::chrono::milliseconds(100),
-                               [this] { return n_busy_ == 0; })) {
-            lock.unlock();
-            const bool enough = interrupted();
-            lock.lock();
-            if (enough) return false;
-        }
-        if (failure_) std::rethrow_exception(failure_);
-        return true;
-    }
-
-private:
-    void work() {
-        std::exception_ptr failure;
-        try {
-            Worker worker(problems_, results_, order_, stop_);
-            const size_t n_tasks = problems_.n_subsets * problems_.n_columns;
-            for (size_t task; !stop_ && (task = next_++) < n_tasks;) worker.run(task);
-        } catch (...) {
-            failure = std::current_exception();
-            stop_ = true;
-        }
-        const std::lock_guard<std::mutex> lock(mutex_);
-        if (failure && !failure_) failure_ = failure;
-        if (--n_busy_ == 0) done_.notify_one();
-    }
-
-    const SvmProblems& problems_;
-    const SvmResults& results_;
-    std::vector<size_t> order_;    // of the C values, ascending
-    std::vector<std::thread> threads_;
-    std::atomic<bool> stop_{false};
-    std::atomic<size_t> next_{0};
-    std::mutex mutex_;
-    std::condition_variable done_;
-    size_t n_busy_ = 0;
-    std::exception_ptr failure_;
-};
+std::vector<size_t> ascending(const double* C_values, size_t n_C) {
+    std::vector<size_t> order(n_C);
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return C_values[a] < C_values[b]; });
+    return order;
+}
 
 }    // namespace
 
 bool solve_svm(const SvmProblems& problems, const SvmResults& results, size_t n_threads,
                const std::function<bool()>& interrupted) {
-    Crew crew(problems, results);
-    crew.start(std::min(n_threads, std::max(problems.n_subsets * problems.n_columns, size_t{1})));
-    return crew.wait(interrupted);
+    const std::vector<size_t> order = ascending(problems.C_values, problems.n_C);
+    const auto work = [&](Tasks& tasks) {
+        Worker worker(problems, results, order, tasks.stop_flag());
+        for (size_t task; tasks.next(task);) worker.run(task);
+    };
+    return run_crew(problems.n_subsets * problems.n_columns, n_threads, work, interrupted);
 }
 
 }    // namespace polychotomy

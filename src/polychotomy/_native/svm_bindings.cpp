@@ -1,9 +1,10 @@
 // The Python face of the SVM solver; svm.py checks values, shapes are checked here.
 
-#include "svm_binding.hpp"
+#include "svm_bindings.hpp"
 
 #include <nanobind/ndarray.h>
 
+#include "interrupt.hpp"
 #include "svm.hpp"
 
 namespace nb = nanobind;
@@ -64,10 +65,7 @@ void run(const polychotomy::SvmProblems& problems, const polychotomy::SvmResults
     bool finished;
     {
         nb::gil_scoped_release release;
-        finished = polychotomy::solve_svm(problems, results, n_threads, [] {
-            nb::gil_scoped_acquire acquire;
-            return PyErr_CheckSignals() != 0;
-        });
+        finished = polychotomy::solve_svm(problems, results, n_threads, python_was_interrupted);
     }
     if (!finished) throw nb::python_error();
 }
@@ -119,7 +117,11 @@ void define_for(nb::module_& module) {
 
 }    // namespace
 
-void define_svm(nb::module_& module) {
+namespace polychotomy {
+
+void bind_svm(nb::module_& module) {
     define_for<double>(module);
     define_for<float>(module);
 }
+
+}    // namespace polychotomy
