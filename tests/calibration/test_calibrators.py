@@ -234,3 +234,16 @@ def test_inputs_are_not_changed(calibrator):
     calibrator.fit(Margins(mean=scores), labels, weights).transform(Margins(mean=scores))
     for array, copy in zip((scores, weights, labels), copies, strict=True):
         np.testing.assert_array_equal(array, copy)
+
+
+@pytest.mark.parametrize("calibrator", [Platt(), Isotonic()])
+def test_margins_without_scores_are_refused(calibrator):
+    with pytest.raises(ValueError, match="these Margins have none"):
+        calibrator.fit(Margins(probability=[[0.5]]), [[1]])
+
+
+@pytest.mark.parametrize("calibrator", [Platt(), Isotonic()])
+def test_a_column_without_rows_is_undecided(calibrator):
+    scores = Margins(mean=[[1.0, 3.0], [-1.0, 2.0]])
+    fitted = calibrator.fit(scores, [[1, 0], [-1, 0]])
+    np.testing.assert_array_equal(fitted.transform(scores)[:, 1], 0.5)

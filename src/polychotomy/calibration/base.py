@@ -56,15 +56,15 @@ class Calibrator(BaseEstimator):
         -------
         self : Calibrator
         """
-        assert margins.mean is not None
+        scores = scores_of(margins)
         labels = np.asarray(labels, dtype=np.int8)
-        if labels.shape != margins.mean.shape:
+        if labels.shape != scores.shape:
             raise ValueError(
-                f"labels have shape {labels.shape}, but the scores have {margins.mean.shape}."
+                f"labels have shape {labels.shape}, but the scores have {scores.shape}."
             )
         if weights is not None:
             weights = np.asarray(weights, dtype=np.float64)
-        self._fit(margins.mean, labels, weights)
+        self._fit(scores, labels, weights)
         return self
 
     def transform(self, margins: Margins) -> FloatArray | None:
@@ -73,3 +73,10 @@ class Calibrator(BaseEstimator):
 
     def _fit(self, scores: FloatArray, labels: SignArray, weights: FloatArray | None) -> None:
         raise NotImplementedError
+
+
+def scores_of(margins: Margins) -> FloatArray:
+    """Return the scores that a calibrator reads, or say that there are none."""
+    if margins.mean is None:
+        raise ValueError("A calibrator reads scores; these Margins have none (mean).")
+    return margins.mean

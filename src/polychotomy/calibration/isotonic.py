@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._types import FloatArray, Margins, SignArray
-from .base import Calibrator
+from .base import Calibrator, scores_of
 
 
 class Isotonic(Calibrator):
@@ -41,18 +41,21 @@ class Isotonic(Calibrator):
         for column in range(scores.shape[1]):
             used = labels[:, column] != 0
             regression = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-            regression.fit(
-                scores[used, column],
-                (labels[used, column] > 0).astype(float),
-                None if weights is None else weights[used],
-            )
+            if used.any():
+                regression.fit(
+                    scores[used, column],
+                    (labels[used, column] > 0).astype(float),
+                    None if weights is None else weights[used],
+                )
+            else:  # nothing is known of this problem
+                regression.fit([0.0], [0.5])
             self.regressions_.append(regression)
 
     def transform(self, margins: Margins) -> FloatArray:
         """Return the probability of the positive side for every row and column."""
-        assert margins.mean is not None
+        scores = scores_of(margins)
         columns = [
-            regression.predict(margins.mean[:, column])
+            regression.predict(scores[:, column])
             for column, regression in enumerate(self.regressions_)
         ]
         return np.stack(columns, axis=1)

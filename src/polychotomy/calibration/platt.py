@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import _native
 from .._math import sigmoid
 from .._types import FloatArray, Margins, SignArray
-from .base import Calibrator
+from .base import Calibrator, scores_of
 
 
 class Platt(Calibrator):
@@ -51,6 +51,5 @@ class Platt(Calibrator):
 
     def transform(self, margins: Margins) -> FloatArray:
         """Return the probability of the positive side for every row and column."""
-        assert margins.mean is not None
         with np.errstate(over="ignore"):
-            return sigmoid(-(self.slopes_ * margins.mean + self.intercepts_))
+            return sigmoid(-(self.slopes_ * scores_of(margins) + self.intercepts_))
