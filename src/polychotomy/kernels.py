@@ -96,7 +96,8 @@ class SharedRows:
     """
 
     def __init__(self, X: Any) -> None:
-        self.X = X
+        # The solvers work in double precision; single would lose digits in the distances already.
+        self.X = X if X.dtype == np.float64 else X.astype(np.float64)
         self._latest: tuple[Kernel, FloatArray] | None = None
 
     @cached_property

@@ -273,3 +273,16 @@ def test_inputs_are_not_kept(cancer):
     before = svm.decision_function(expected)
     X[:] = 0.0
     np.testing.assert_array_equal(svm.decision_function(expected), before)
+
+
+@pytest.mark.parametrize("machine", [pc.SVM(), pc.KernelLogisticRegression(), pc.LSSVM()])
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_other_types_of_numbers_are_made_double(machine, dtype):
+    X = (16 * load_digits(return_X_y=True)[0][:200]).astype(dtype)
+    y = load_digits(return_X_y=True)[1][:200]
+    clf = pc.PolychotomyClassifier(machine, "one_vs_rest")
+    double = clone(clf).fit(X.astype(np.float64), y)
+    other = clone(clf).fit(X, y)
+    np.testing.assert_array_equal(
+        other.binary_scores(X.astype(np.float64)), double.binary_scores(X.astype(np.float64))
+    )
