@@ -648,6 +648,16 @@ def test_a_failed_fit_changes_nothing_that_was_fitted():
         clf.fit(X, np.zeros(len(y)))
     np.testing.assert_array_equal(clf.predict_proba(X), before)
 
+    class Interrupted(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            raise KeyboardInterrupt
+
+    clf.set_params(machine=Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(np.ones((4, 3)), ["a", "b", "a", "b"])
+    np.testing.assert_array_equal(clf.predict_proba(X), before)
+    assert clf.n_features_in_ == 2
+
 
 def test_the_html_representation_shows_the_parts():
     html = pc.PolychotomyClassifier(Perceptron(), decoder=pc.MaxWins())._repr_html_()

@@ -179,12 +179,18 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : PolychotomyClassifier
         """
-        session = self._start(X, y, sample_weight, fit_params)
-        data, self.parts_ = session.data, session.parts
-        self.classes_, self.codebook_ = session.classes, data.codebook
-        self._target_priors, self._decoder_seed = session.priors, session.decoder_seed
-        self.class_sizes_ = session.class_sizes
-        self._fit_pipe(session)
+        before = dict(self.__dict__)
+        try:
+            session = self._start(X, y, sample_weight, fit_params)
+            self.parts_ = session.parts
+            self.classes_, self.codebook_ = session.classes, session.data.codebook
+            self._target_priors, self._decoder_seed = session.priors, session.decoder_seed
+            self.class_sizes_ = session.class_sizes
+            self._fit_pipe(session)
+        except BaseException:
+            # An error or Ctrl-C in the middle must not leave half of a new fit in an old one.
+            self.__dict__ = before
+            raise
         return self
 
     def calibrate(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
