@@ -18,7 +18,7 @@ from ._parts import Parts, check_together
 from ._training import TrainingSet
 from ._types import FloatArray
 from ._weights import class_numbers, row_weights
-from .machines import TrainingOptions
+from .machines import LeavesOneOut, TrainingOptions
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Session:
         """Split the training rows into folds; none for the words that `cv` may be."""
         if isinstance(self.cv, str):
             one_of(self.cv, "cv", ("prefit", "leave_one_out"))
-            if self.leave_one_out and not self.data.machine.has_leave_one_out:
+            if self.leave_one_out and not isinstance(self.data.machine, LeavesOneOut):
                 raise ValueError(
                     f"cv='leave_one_out' is for machines with a formula for it, such as LSSVM; "
                     f"{self.parts.machine_name} has none. Choose a number of folds."

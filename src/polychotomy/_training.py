@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ._folds import Splits
 from ._types import Codebook, FloatArray, IntArray, Margins, SignArray
-from .machines import ColumnMachine, TrainingOptions
+from .machines import ColumnMachine, LeavesOneOut, TrainingOptions
 
 
 @dataclass(frozen=True)
@@ -142,6 +142,7 @@ def leave_one_out_scores(data: TrainingSet, full: BinaryMachines, complete: bool
 
     Entries of classes that take no part in a column are as in `held_out_scores`.
     """
+    assert isinstance(data.machine, LeavesOneOut)
     scores = data.machine.leave_one_out_scores(full.fitted, len(data.labels))
     from_full = np.zeros(scores.shape, dtype=bool)
     if complete:

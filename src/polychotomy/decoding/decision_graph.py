@@ -54,9 +54,8 @@ class DecisionGraph(Decoder):
     def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
         pairs = pairwise_preferences(margins, codebook)
         n_classes = codebook.n_classes
-        order: IntArray = getattr(self, "order_", None)  # type: ignore[assignment]
-        if order is None:
-            order = self._numbers(np.arange(n_classes))
+        fitted = hasattr(self, "order_")
+        order = self.order_ if fitted else self._numbers(np.arange(n_classes))
         answers = _square_preferences(pairs, n_classes)
         rows = np.arange(len(pairs))
         first, last = np.zeros(len(pairs), int), np.full(len(pairs), n_classes - 1)

@@ -1,7 +1,7 @@
 """Binary machines: from inputs and label columns to margins."""
 
 from .any_learner import AnyLearner, FittedColumns
-from .base import ColumnMachine, TrainingOptions
+from .base import ColumnMachine, LeavesOneOut, TrainingOptions
 from .klr import KernelLogisticRegression
 from .lssvm import LSSVM
 from .svm import SVM
@@ -13,5 +13,6 @@ __all__ = [
     "ColumnMachine",
     "FittedColumns",
     "KernelLogisticRegression",
+    "LeavesOneOut",
     "TrainingOptions",
 ]

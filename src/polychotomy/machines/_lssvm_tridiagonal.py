@@ -21,6 +21,9 @@ from .._types import FloatArray, IntArray
 from ._lssvm_centring import LARGEST, Centring, centre, check_semidefinite, check_targets, scaled
 from ._lssvm_solve import Fit
 
+# Beyond, the smaller probability is 0 in double precision.
+LARGEST_LOG_ODDS = 800.0
+
 
 @dataclass(frozen=True)
 class Tridiagonal:
@@ -269,10 +272,18 @@ def moderated_probability(
     prior : float or ndarray of shape (n_columns,), default=0.5
         The prior probability of the positive side.
     """
+    return sigmoid(moderated_log_odds(mean, variance, noise, prior))
+
+
+def moderated_log_odds(
+    mean: FloatArray, variance: FloatArray, noise: FloatArray, prior: ArrayLike = 0.5
+) -> FloatArray:
+    """Return the log odds of `moderated_probability`, kept finite."""
     # (11) at y = +1 over (11) at y = -1: the squares leave 2 z / (1/zeta + variance)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         ratio = np.where(mean == 0.0, 0.0, 2.0 * mean / (noise + variance))
-    return sigmoid(ratio + log_odds(np.asarray(prior, dtype=np.float64)))
+    odds: FloatArray = np.clip(ratio, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+    return odds + log_odds(np.asarray(prior, dtype=np.float64))
 
 
 def _ridges(problem: Problem, gamma: ArrayLike) -> Iterator[tuple[float, IntArray]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from numpy import bool_
 from numpy.typing import NDArray
@@ -83,15 +83,6 @@ class ColumnMachine(Protocol):
         """Say for every column whether it could be trained."""
         ...
 
-    @property
-    def has_leave_one_out(self) -> bool:
-        """Whether one fit gives the scores of all fits without a row."""
-        ...
-
-    def leave_one_out_scores(self, fitted: Any, n_rows: int) -> FloatArray:
-        """Return the score of every training row by machines without it; 0 elsewhere."""
-        ...
-
     def training_margins(
         self,
         fitted: Any,
@@ -108,4 +99,13 @@ class ColumnMachine(Protocol):
         self, fitted: Any, X: Any, probability: bool = False, n_jobs: int | None = None
     ) -> Margins:
         """Return the margins of new rows."""
+        ...
+
+
+@runtime_checkable
+class LeavesOneOut(Protocol):
+    """A machine whose one fit gives the scores of all fits without a row."""
+
+    def leave_one_out_scores(self, fitted: Any, n_rows: int) -> FloatArray:
+        """Return the score of every training row by machines without it; 0 elsewhere."""
         ...

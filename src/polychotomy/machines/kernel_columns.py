@@ -178,15 +178,6 @@ class KernelColumns:
             )
         )
 
-    @property
-    def has_leave_one_out(self) -> bool:
-        """Whether one fit gives the scores of all fits without a row: it does not."""
-        return False
-
-    def leave_one_out_scores(self, fitted: Any, n_rows: int) -> FloatArray:
-        """Refuse: there is no such formula."""
-        raise NotImplementedError
-
     def is_trained(self, fitted: FittedKernels) -> NDArray[np.bool_]:
         """Say for every column whether it could be trained."""
         return fitted.trained

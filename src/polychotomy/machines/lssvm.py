@@ -11,8 +11,9 @@ from .._math import sigmoid
 from .._types import FloatArray, Margins
 from ..kernels import Kernel
 from ._lssvm_evidence import Hyperparameters
+from ._lssvm_tridiagonal import moderated_log_odds
 from .kernel_machine import KernelMachine
-from .lssvm_columns import LSSVMColumns, moderated_log_odds
+from .lssvm_columns import LSSVMColumns
 
 
 class LSSVM(KernelMachine):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._checks import positive_number
-from .._math import log_odds, sigmoid
+from .._math import sigmoid
 from .._types import FloatArray, IntArray, Margins, SignArray
 from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows
 from ._lssvm_evidence import Hyperparameters, fixed_hyperparameters, optimise_hyperparameters
@@ -22,6 +22,7 @@ from ._lssvm_tridiagonal import (
     Tridiagonal,
     fit,
     leave_one_out,
+    moderated_log_odds,
     predictive_variance,
     tridiagonalise,
     with_targets,
@@ -108,7 +109,6 @@ class LSSVMColumns:
 
     has_probability = True
     has_likelihood = True
-    has_leave_one_out = True
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -276,15 +276,6 @@ class LSSVMColumns:
             (kernel(value), selection.problems[value].basis, np.flatnonzero(values == value))
             for value in np.unique(values).tolist()
         ]
-
-
-def moderated_log_odds(
-    mean: FloatArray, variance: FloatArray, noise: FloatArray, prior: FloatArray
-) -> FloatArray:
-    """Return the log odds of the positive side by VANGESTEL (10)-(11)."""
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        ratio = np.where(mean == 0.0, 0.0, 2.0 * mean / (noise + variance))
-    return np.clip(ratio, -700.0, 700.0) + log_odds(prior)
 
 
 def columns_by_rows(labels: SignArray, subset: IntArray) -> list[tuple[IntArray, IntArray]]:
