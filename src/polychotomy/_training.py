@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ._folds import Splits
 from ._types import Codebook, FloatArray, IntArray, Margins, SignArray
-from .machines import ColumnMachine, LeavesOneOut, TrainingOptions
+from .machines import ColumnMachine, FollowsPath, LeavesOneOut, TrainingOptions
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,12 @@ class TrainingSet:
         """The label of every row in every column that needs a machine."""
         columns, _, _ = self.codebook.trained
         return self.codebook.matrix[:, columns][self.y]
+
+    def with_machine(self, machine: ColumnMachine) -> TrainingSet:
+        """Return the same rows for a machine of the same kind, with what is computed already."""
+        other = replace(self, machine=machine)
+        other.__dict__.update(state=self.state, labels=self.labels)
+        return other
 
     def weights_of(self, rows: IntArray) -> FloatArray | None:
         """Return the weights of some rows."""
@@ -93,6 +99,67 @@ class NestedScorer:
     def __call__(self, X: Any) -> Margins:
         """Return the margins of new rows."""
         return self.machine.margins(self.fitted, X)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Machines with one setting of their parameters, tried on every fold.
+
+    Parameters
+    ----------
+    tested : list of Margins
+        For every fold, the margins of its test rows by machines that did not see them.
+    failed : list of int
+        The trained columns whose solver did not converge in some fold.
+    machines : callable
+        Returns the machines of a fold.
+    """
+
+    tested: list[Margins]
+    failed: list[int]
+    machines: Callable[[int], BinaryMachines]
+
+
+def try_path(
+    data: TrainingSet, splits: Splits, values: Sequence[float], probability: bool
+) -> list[Trial] | None:
+    """Try every value of the parameter along which the machine can be trained in one go.
+
+    Returns None if it cannot, here.
+    """
+    if not isinstance(data.machine, FollowsPath):
+        return None
+    path = data.machine.held_out_path(
+        data.state, data.labels, splits, values, data.machine_weights, data.options, probability
+    )
+    if path is None:
+        return None
+    _, source, sign = data.codebook.trained
+
+    def machines(fitted: Callable[[int], Any], fold: int) -> BinaryMachines:
+        return BinaryMachines(data.machine, fitted(fold), source, sign)
+
+    return [
+        Trial(
+            tested=[margins.columns(source, sign) for margins in held_out.tested],
+            failed=np.flatnonzero(held_out.failed).tolist(),
+            machines=partial(machines, held_out.fitted),
+        )
+        for held_out in path
+    ]
+
+
+def try_once(data: TrainingSet, splits: Splits, probability: bool) -> Trial:
+    """Try the machine as it is on every fold."""
+    machines = train(data, [rows for rows, _ in splits])
+    return Trial(
+        tested=[
+            each.training_margins(data, test, probability)
+            for each, (_, test) in zip(machines, splits, strict=True)
+        ],
+        failed=[],
+        machines=machines.__getitem__,
+    )
 
 
 def train(data: TrainingSet, subsets: Sequence[IntArray]) -> list[BinaryMachines]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,33 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 from .._math import sigmoid
 from .._types import FloatArray, IntArray, Margins, SignArray
 from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows, settle_memory_limit
+from ._kernel_path import held_out_scores
+from ._solved import Solved
 from .any_learner import single_threaded_blas
-from .base import TrainingOptions
-
-
-@dataclass(frozen=True)
-class Solved:
-    """Solutions of binary problems on one Gram matrix, as the solvers give them.
-
-    Parameters
-    ----------
-    coefficients : ndarray of shape (n_subsets, n_columns, n_rows)
-        The weights of the training rows; 0 for rows that take no part.
-    biases : ndarray of shape (n_subsets, n_columns)
-        The biases.
-    trained : ndarray of shape (n_subsets, n_columns)
-        Whether the column had rows of both signs.
-    converged : ndarray of shape (n_subsets, n_columns)
-        Whether the solver reached its tolerance.
-    iterations : ndarray of shape (n_subsets, n_columns)
-        How many iterations it took.
-    """
-
-    coefficients: FloatArray
-    biases: FloatArray
-    trained: NDArray[np.bool_]
-    converged: NDArray[np.bool_]
-    iterations: NDArray[np.integer[Any]]
+from .base import HeldOut, TrainingOptions
 
 
 @dataclass(frozen=True)
@@ -92,6 +70,18 @@ class ColumnSolver(Protocol):
         """Solve every column on every subset of rows."""
         ...
 
+    def solve_path(
+        self,
+        gram: FloatArray,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        C_values: Sequence[float],
+        weights: FloatArray | None,
+        n_threads: int,
+    ) -> list[Solved]:
+        """Solve every column on every subset of rows, for every value of C."""
+        ...
+
 
 class KernelColumns:
     """The machines of a code, trained by a kernel machine on one Gram matrix.
@@ -105,6 +95,7 @@ class KernelColumns:
     """
 
     has_likelihood = False
+    path_parameter = "C"
 
     def __init__(self, solver: ColumnSolver, has_probability: bool = False) -> None:
         self.solver = solver
@@ -138,6 +129,35 @@ class KernelColumns:
                 solved = self._solve_by_column(state, kernel, labels, subsets, weights, options)
         _warn_unconverged(solved, options)
         return [_fitted(kernel, state.X, solved, number) for number in range(len(subsets))]
+
+    def held_out_path(
+        self,
+        state: SharedRows,
+        labels: SignArray,
+        splits: Sequence[tuple[IntArray, IntArray]],
+        values: Sequence[float],
+        weights: FloatArray | None,
+        options: TrainingOptions,
+        probability: bool = False,
+    ) -> list[HeldOut] | None:
+        """Return the held-out margins for every C; None where a Gram matrix is too large."""
+        n_threads = effective_n_jobs(options.n_jobs)
+        if not fits(len(labels), n_threads, self.solver.memory_limit):
+            return None
+        kernel = self.solver.settle(state.X, options.counts)
+        subsets = [train for train, _ in splits]
+        with single_threaded_blas():
+            gram = state.gram(kernel)
+            path = self.solver.solve_path(gram, labels, subsets, values, weights, n_threads)
+            scores = held_out_scores(gram, labels, splits, path, options.n_jobs)
+        return [
+            HeldOut(
+                tested=[self._margins(fold[k], probability) for fold in scores],
+                failed=np.any(solved.trained & ~solved.converged, axis=0),
+                fitted=partial(_fitted, kernel, state.X, solved),
+            )
+            for k, solved in enumerate(path)
+        ]
 
     def _solve_by_column(
         self,

@@ -1,0 +1,65 @@
+"""Held-out scores of kernel machines along a path of C values, from one Gram matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from .._types import FloatArray, IntArray, SignArray
+from ._solved import Solved
+
+
+def held_out_scores(
+    gram: FloatArray,
+    labels: SignArray,
+    splits: Sequence[tuple[IntArray, IntArray]],
+    path: Sequence[Solved],
+    n_jobs: int | None,
+) -> list[FloatArray]:
+    """Return for every fold the scores of its test rows, of shape (n_values, n_test, n_columns).
+
+    Rows of a class have coefficients only in the columns in which the class takes part (one-vs-one:
+    its own pairs), so the product is taken class by class.
+    """
+    groups = rows_by_columns(labels)
+    return list(
+        Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_fold_scores)(gram, groups, train, test, fold, path)
+            for fold, (train, test) in enumerate(splits)
+        )
+    )
+
+
+def rows_by_columns(labels: SignArray) -> list[tuple[IntArray, IntArray]]:
+    """Group the rows that take part in the same columns: pairs of rows and columns."""
+    patterns, numbers = np.unique(labels != 0, axis=0, return_inverse=True)
+    numbers = np.ravel(numbers)
+    return [
+        (np.flatnonzero(numbers == number), np.flatnonzero(pattern))
+        for number, pattern in enumerate(patterns)
+        if pattern.any()
+    ]
+
+
+def _fold_scores(
+    gram: FloatArray,
+    groups: list[tuple[IntArray, IntArray]],
+    train: IntArray,
+    test: IntArray,
+    fold: int,
+    path: Sequence[Solved],
+) -> FloatArray:
+    biases = np.stack([solved.biases[fold] for solved in path])
+    scores = np.repeat(biases[:, None, :], len(test), axis=1)
+    inside = np.zeros(len(gram), dtype=bool)
+    inside[train] = True
+    rows_of_gram = gram[test]
+    for rows, columns in groups:
+        used = rows[inside[rows]]
+        weights = np.stack([solved.coefficients[fold][np.ix_(columns, used)] for solved in path])
+        product = rows_of_gram[:, used] @ weights.reshape(-1, len(used)).T
+        parts = product.reshape(len(test), len(path), len(columns))
+        scores[:, :, columns] += parts.transpose(1, 0, 2)
+    return scores
