@@ -81,20 +81,27 @@ class TrialBatch:
                 self.scores[number, places] = margins.mean
         self._calibrated: dict[str, list[FloatArray]] = {}
 
-    def class_scores(self, parts: Parts) -> FloatArray:
-        """Return the class scores or probabilities of every row in every trial.
+    def calibrate(self, pipes: Sequence[Parts]) -> None:
+        """Fit the calibrators of several pipes in every fold, each once."""
+        for parts in pipes:
+            if parts.calibrator.learns:
+                for fold in range(len(self.plan.splits)):
+                    self._calibrated_in(parts.calibrator, fold)
+
+    def class_scores(self, parts: Parts, numbers: Sequence[int] | None = None) -> FloatArray:
+        """Return the class scores or probabilities of every row in some trials, or in all.
 
         The result has the shape (n_trials, n_rows, n_classes), rows in the order of the used rows.
         """
-        needs = parts.decoder.needs
-        result = np.empty((*self.scores.shape[:2], self.data.codebook.n_classes))
-        apart = bool(needs & OF_THE_TRIAL) or "inputs" in needs
+        numbers = range(len(self.trials)) if numbers is None else numbers
+        result = np.empty((len(numbers), self.scores.shape[1], self.data.codebook.n_classes))
+        one_by_one = bool(parts.decoder.needs & (OF_THE_TRIAL | {"inputs"}))
         for fold, places in enumerate(self.plan.tested_on):
-            seen = self._seen(parts, fold)
-            if apart or seen[0].noise is not None:
-                for number, margins in enumerate(seen):
+            seen = self._seen(parts, fold, numbers)
+            if one_by_one or seen[0].noise is not None:
+                for place, number in enumerate(numbers):
                     context = self._context(parts, fold, number)
-                    result[number, places] = self._decoded(parts.decoder, context, margins, fold)
+                    result[place, places] = self._decoded(parts.decoder, context, seen[place], fold)
             else:
                 context = self._context(parts, fold, None)
                 stacked = self._decoded(parts.decoder, context, _stack_rows(seen), fold)
@@ -143,20 +150,25 @@ class TrialBatch:
         calibrator = self._fitted(parts.calibrator, fold, [number])
         return margins.with_probability(calibrator.transform(margins))
 
-    def _seen(self, parts: Parts, fold: int) -> list[Margins]:
+    def _seen(self, parts: Parts, fold: int, numbers: Sequence[int]) -> list[Margins]:
         """Return the margins of a fold's test rows as the decoder would see them, per trial."""
-        tested = [trial.tested[fold] for trial in self.trials]
+        tested = [self.trials[number].tested[fold] for number in numbers]
         if not parts.calibrator.learns:
             if parts.uses_probabilities:
                 return tested
             return [margins.with_probability(None) for margins in tested]
-        key = f"{fold} {parts.calibrator!r}"
-        if key not in self._calibrated:
-            self._calibrated[key] = self._calibrate(parts.calibrator, fold, tested)
+        calibrated = self._calibrated_in(parts.calibrator, fold)
         return [
-            margins.with_probability(probability)
-            for margins, probability in zip(tested, self._calibrated[key], strict=True)
+            margins.with_probability(calibrated[number])
+            for number, margins in zip(numbers, tested, strict=True)
         ]
+
+    def _calibrated_in(self, calibrator: Calibrator, fold: int) -> list[FloatArray]:
+        key = f"{fold} {calibrator!r}"
+        if key not in self._calibrated:
+            tested = [trial.tested[fold] for trial in self.trials]
+            self._calibrated[key] = self._calibrate(calibrator, fold, tested)
+        return self._calibrated[key]
 
     def _calibrate(
         self, calibrator: Calibrator, fold: int, tested: list[Margins]

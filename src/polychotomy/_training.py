@@ -84,10 +84,6 @@ class BinaryMachines:
         assert scores is not None
         return scores
 
-    def is_trained(self) -> NDArray[np.bool_]:
-        """Say for every trained column whether it had rows of both signs."""
-        return self.machine.is_trained(self.fitted)
-
 
 @dataclass(frozen=True)
 class NestedScorer:
@@ -118,6 +114,34 @@ class Trial:
     tested: list[Margins]
     failed: list[int]
     machines: Callable[[int], BinaryMachines]
+
+    def scores(self, data: TrainingSet, splits: Splits) -> FloatArray:
+        """Return the scores of all rows in the trained columns."""
+        columns, _, _ = data.codebook.trained
+        scores = np.zeros((len(data.y), len(columns)))
+        for margins, (_, test) in zip(self.tested, splits, strict=True):
+            assert margins.mean is not None
+            scores[test] = margins.mean[:, columns]
+        return scores
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search hands on to the classifier that it ends with.
+
+    Parameters
+    ----------
+    machines : BinaryMachines
+        The machines of all rows.
+    scores : ndarray of shape (n_rows, n_trained_columns)
+        The scores of rows by machines that did not see them.
+    splits : list of (train, test)
+        The folds that they come from.
+    """
+
+    machines: BinaryMachines
+    scores: FloatArray
+    splits: Splits
 
 
 def try_path(
@@ -179,29 +203,41 @@ def train_nested(data: TrainingSet, rows: IntArray, columns: IntArray) -> Nested
 def held_out_scores(
     data: TrainingSet,
     full: BinaryMachines,
-    folds: Sequence[BinaryMachines],
+    scores: FloatArray,
     splits: Splits,
     complete: bool,
 ) -> Margins:
     """Return scores of rows by machines that did not see them (DUAN03 section 3.1).
 
-    An entry whose class takes part in the column comes from the fold's machine; if the fold
-    leaves that machine without one of its sides, from the machine of all rows. An entry whose
-    class takes no part in the column was seen by no machine of it: with `complete` it comes
-    from the machine of all rows, else it is left at 0. Rows are in the order of ``data.rows``.
+    An entry whose class takes part in the column is that of `scores`, by the fold's machine; if
+    the fold leaves that machine without one of its sides, it comes from the machine of all rows.
+    An entry whose class takes no part in the column was seen by no machine of it: with `complete`
+    it comes from the machine of all rows, else it is left at 0. Rows are in the order of
+    ``data.rows``.
     """
     taking_part = data.labels != 0
-    scores = np.zeros(data.labels.shape)
     from_full = np.zeros(data.labels.shape, dtype=bool)
     from_full[data.rows] = taking_part[data.rows] if not splits else False
     if complete:
         from_full[data.rows] |= ~taking_part[data.rows]
-    for machines, (_, test) in zip(folds, splits, strict=True):
-        trained = machines.is_trained()
-        where = taking_part[test] & trained
-        scores[test] = np.where(where, machines.narrow_scores(data, test, where), 0.0)
-        from_full[test] |= taking_part[test] & ~trained
+    for rows, test in splits:
+        from_full[test] |= taking_part[test] & ~_has_both_signs(data, rows)
+    scores = np.where(taking_part & ~from_full, scores, 0.0)
     return _with_full(data, full, scores, from_full)
+
+
+def fold_scores(data: TrainingSet, folds: Sequence[BinaryMachines], splits: Splits) -> FloatArray:
+    """Return the score of every row by the machines of its fold, where its class takes part."""
+    scores = np.zeros(data.labels.shape)
+    for machines, (_, test) in zip(folds, splits, strict=True):
+        scores[test] = machines.narrow_scores(data, test, data.labels[test] != 0)
+    return scores
+
+
+def _has_both_signs(data: TrainingSet, rows: IntArray) -> NDArray[np.bool_]:
+    """Say for every trained column whether some rows have both signs, and so a machine."""
+    labels = data.labels[rows]
+    return np.logical_and((labels > 0).any(axis=0), (labels < 0).any(axis=0))
 
 
 def leave_one_out_scores(data: TrainingSet, full: BinaryMachines, complete: bool) -> Margins:

@@ -79,10 +79,6 @@ class ColumnMachine(Protocol):
         """
         ...
 
-    def is_trained(self, fitted: Any) -> NDArray[bool_]:
-        """Say for every column whether it could be trained."""
-        ...
-
     def training_margins(
         self,
         fitted: Any,

@@ -198,10 +198,6 @@ class KernelColumns:
             )
         )
 
-    def is_trained(self, fitted: FittedKernels) -> NDArray[np.bool_]:
-        """Say for every column whether it could be trained."""
-        return fitted.trained
-
     def training_margins(
         self,
         fitted: FittedKernels,

@@ -160,10 +160,6 @@ class LSSVMColumns:
             results.append(FittedLSSVM(pieces, trained))
         return results
 
-    def is_trained(self, fitted: FittedLSSVM) -> NDArray[np.bool_]:
-        """Say for every column whether it could be trained."""
-        return fitted.trained
-
     def training_margins(
         self,
         fitted: FittedLSSVM,
