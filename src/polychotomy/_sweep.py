@@ -265,7 +265,10 @@ class Sweep:
     ) -> None:
         start = perf_counter()
         try:
-            result = batch.class_scores(method.session.parts, numbers)
+            with warnings.catch_warnings():
+                # A combiner that is nearly at its optimum is good enough to be judged.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                result = batch.class_scores(method.session.parts, numbers)
             found = figures(result, batch.plan, method.probabilities)
         except (ValueError, ArithmeticError, RuntimeError) as error:
             self._record_failure([method], cells, f"{type(error).__name__}: {error}")

@@ -58,6 +58,8 @@ def _fold_scores(
     rows_of_gram = gram[test]
     for rows, columns in groups:
         used = rows[inside[rows]]
+        if len(used) == 0:
+            continue
         weights = np.stack([solved.coefficients[fold][np.ix_(columns, used)] for solved in path])
         product = rows_of_gram[:, used] @ weights.reshape(-1, len(used)).T
         parts = product.reshape(len(test), len(path), len(columns))

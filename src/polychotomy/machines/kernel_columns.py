@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._math import sigmoid
 from .._types import FloatArray, IntArray, Margins, SignArray
-from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows, settle_memory_limit
+from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows, settle_memory_limit, warn_of_scales
 from ._kernel_path import held_out_scores
 from ._solved import Solved
 from .any_learner import single_threaded_blas
@@ -53,6 +53,7 @@ class FittedKernels:
 class ColumnSolver(Protocol):
     """What a kernel machine has to provide to train columns."""
 
+    kernel: Any
     memory_limit: Any
 
     def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
@@ -108,6 +109,7 @@ class KernelColumns:
 
     def prepare(self, X: Any) -> SharedRows:
         """Return the rows, whose distances are computed when they are first needed."""
+        warn_of_scales(self.solver.kernel, X)
         return SharedRows(X)
 
     def fit(

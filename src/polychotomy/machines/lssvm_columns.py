@@ -13,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from .._checks import positive_number
 from .._math import sigmoid
 from .._types import FloatArray, IntArray, Margins, SignArray
-from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows
+from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows, warn_of_scales
 from ._lssvm_evidence import Hyperparameters, fixed_hyperparameters, optimise_hyperparameters
 from ._lssvm_selection import select_by_evidence
 from ._lssvm_solve import Fit
@@ -120,6 +120,7 @@ class LSSVMColumns:
 
     def prepare(self, X: Any) -> SharedRows:
         """Return the rows, whose distances are computed when they are first needed."""
+        warn_of_scales(self.settings.kernel, X)
         return SharedRows(X)
 
     def fit(
