@@ -10,6 +10,7 @@
 #include "klr_bindings.hpp"
 #include "pairwise.hpp"
 #include "platt.hpp"
+#include "softmax_bindings.hpp"
 #include "svm_bindings.hpp"
 
 namespace nb = nanobind;
@@ -157,4 +158,5 @@ NB_MODULE(_core, module) {
     module.def("lanes_in_use", &polychotomy::lanes_in_use);
     polychotomy::bind_svm(module);
     polychotomy::bind_klr(module);
+    polychotomy::bind_softmax(module);
 }
