@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace polychotomy {
 namespace {
@@ -20,6 +21,8 @@ constexpr double smallest_step = 1e-12;
 constexpr double smallest_scores = 1e-100;
 constexpr double largest_weight = 1e100;
 constexpr double least_lift = 1e-14, largest_lift = 1e10;
+constexpr double sought_share = 1e-2;                 // of the tolerance
+constexpr int most_extra_steps = 2;                   // beyond the tolerance
 constexpr size_t rows_at_once = 256;
 
 size_t padded_rows(size_t n) { return (n + softmax_lanes - 1) / softmax_lanes * softmax_lanes; }
@@ -165,6 +168,12 @@ bool SoftMaxNewton::solve(double C, const SoftMaxOptions& options) {
     return minimise(options);
 }
 
+double SoftMaxNewton::penalty_of(const Vector& w) const {
+    double sum = 0.0;
+    for (size_t f = 0; f < n_weights_; ++f) sum += 0.5 * strength_[f] * w[f] * w[f];
+    return sum;
+}
+
 // Lets a penalty vanish, and stops before separable data drive the weights to infinity. The mean
 // loss of Platt's smoothed targets, about n_classes / n_rows, is the most that so many rows can
 // tell; a smaller one is not sought.
@@ -178,42 +187,69 @@ bool SoftMaxNewton::minimise_unpenalised(const SoftMaxOptions& options) {
     return converged;
 }
 
+// Where the penalty is weak, probabilities may still be off by 1e-5 when the tolerance is reached:
+// a step or two more, if rounding allows, take them to 1e-8.
 bool SoftMaxNewton::minimise(const SoftMaxOptions& options) {
-    for (int round = 0; round < options.max_iterations; ++round) {
+    bool converged = false;
+    int n_extra = 0;
+    for (int round = 0;; ++round) {
         differentiate();
         const double left = violation();
-        if (left <= options.tolerance) return true;
-        if (stop_.load(std::memory_order_relaxed)) return false;
+        converged = converged || left <= options.tolerance;
+        if (left <= sought_share * options.tolerance) return true;
+        if (converged && n_extra++ == most_extra_steps) return true;
+        if (round == options.max_iterations || stop_.load(std::memory_order_relaxed))
+            return converged;
         choose_free(std::min(left, near_bound));
-        if (!find_direction() || !search_line()) return false;
+        if (!find_direction() || !(step_to_face() || search_line())) return converged;
         ++iterations_;
     }
-    return false;
 }
 
 // Halves the step until the objective decreases. The probabilities end up as those of w.
 bool SoftMaxNewton::search_line() {
-    double value = loss_;
-    for (size_t f = 0; f < n_weights_; ++f) value += 0.5 * strength_[f] * w_[f] * w_[f];
-    for (double step = 1.0; step >= smallest_step; step *= 0.5) {
-        double penalty = 0.0, expected = 0.0;
-        for (size_t f = 0; f < n_weights_; ++f) {
-            const double moved = std::max(w_[f] + step * direction_[f], 0.0);
-            candidate_[f] = moved;
-            penalty += 0.5 * strength_[f] * moved * moved;
-            expected += gradient_[f] * (moved - w_[f]);
-        }
-        const double loss = evaluate(candidate_);
-        // Near the optimum the decrease drowns in the rounding of the objective.
-        if (loss + penalty <= value + sufficient_decrease * std::min(expected, 0.0) +
-                                  rounding * (1.0 + value)) {
-            std::swap(w_, candidate_);
-            loss_ = loss;
-            return true;
-        }
-    }
+    for (double step = 1.0; step >= smallest_step; step *= 0.5)
+        if (try_step(step, direction_)) return true;
     loss_ = evaluate(w_);
     return false;
+}
+
+bool SoftMaxNewton::try_step(double step, const Vector& direction) {
+    double expected = 0.0;
+    for (size_t f = 0; f < n_weights_; ++f) {
+        candidate_[f] = std::max(w_[f] + step * direction[f], 0.0);
+        expected += gradient_[f] * (candidate_[f] - w_[f]);
+    }
+    const double value = loss_ + penalty_of(w_), loss = evaluate(candidate_);
+    // Near the optimum the decrease drowns in the rounding of the objective.
+    const double slack = rounding * (1.0 + value);
+    if (!(loss + penalty_of(candidate_) <=
+          value + sufficient_decrease * std::min(expected, 0.0) + slack))
+        return false;
+    std::swap(w_, candidate_);
+    loss_ = loss;
+    return true;
+}
+
+// The Newton step may take free weights below 0. Rather than to clip them, which is no good for
+// the others, minimise the quadratic model with these on their bound; again, if more go there. The
+// step is taken if it lowers the objective; otherwise nothing is changed but the probabilities.
+bool SoftMaxNewton::step_to_face() {
+    to_face_ = direction_;
+    bool clipped = false;
+    while (true) {
+        const size_t n_before = kept_.size();
+        const auto goes_below = [this](size_t i) {
+            return w_[free_[i]] + to_face_[free_[i]] < 0.0;
+        };
+        for (const size_t i : kept_)
+            if (goes_below(i)) to_bound_.push_back(i);
+        kept_.erase(std::remove_if(kept_.begin(), kept_.end(), goes_below), kept_.end());
+        if (kept_.size() == n_before) break;
+        clipped = true;
+        if (!solve_kept(to_face_)) return false;
+    }
+    return clipped && try_step(1.0, to_face_);
 }
 
 double SoftMaxNewton::curvature(size_t f) {
@@ -236,27 +272,52 @@ void SoftMaxNewton::choose_free(double near) {
 }
 
 bool SoftMaxNewton::find_direction() {
-    for (size_t f = 0; f < n_weights_; ++f) direction_[f] = -w_[f];
-    if (free_.empty()) return true;
     fill_hessian();
-    const size_t order = hessian_.order();
-    solution_.assign(order, 0.0);
+    kept_.resize(free_.size());
+    std::iota(kept_.begin(), kept_.end(), size_t{0});
+    to_bound_.clear();
+    return solve_kept(direction_);
+}
+
+// The minimum of the quadratic model over the kept ones of the free weights, the others being on
+// their bound.
+bool SoftMaxNewton::solve_kept(Vector& direction) {
+    for (size_t f = 0; f < n_weights_; ++f) direction[f] = -w_[f];
+    if (kept_.empty()) return true;
+    const size_t n_kept = kept_.size(), order = padded_order(n_kept);
     // Rounding may take a nearly singular Hessian below zero.
     for (double lift = least_lift; lift < largest_lift; lift *= 100.0) {
         if (stop_.load(std::memory_order_relaxed)) return false;
-        factor_.resize(order);
-        for (size_t i = 0; i < order; ++i) {
-            std::copy_n(hessian_.row(i), i + 1, factor_.row(i));
-            factor_.row(i)[i] += lift * std::max(hessian_.row(i)[i], smallest_scores);
-        }
+        copy_kept(order, lift);
         if (!factorise(factor_, matrix_kernels_, stop_)) continue;
-        for (size_t i = 0; i < free_.size(); ++i) solution_[i] = -gradient_[free_[i]];
+        solution_.assign(order, 0.0);
+        for (size_t i = 0; i < n_kept; ++i) {
+            double slope = gradient_[free_[kept_[i]]];
+            for (const size_t b : to_bound_) slope -= hessian_entry(kept_[i], b) * w_[free_[b]];
+            solution_[i] = -slope;
+        }
         matrix_kernels_.solve_forward(factor_.data(), factor_.stride(), order, solution_.data());
         matrix_kernels_.solve_backward(factor_.data(), factor_.stride(), order, solution_.data());
-        for (size_t i = 0; i < free_.size(); ++i) direction_[free_[i]] = solution_[i];
+        for (size_t i = 0; i < n_kept; ++i) direction[free_[kept_[i]]] = solution_[i];
         return true;
     }
     return false;
+}
+
+// The Hessian of the kept weights, its diagonal lifted a little, filled up with a unit matrix.
+void SoftMaxNewton::copy_kept(size_t order, double lift) {
+    factor_.resize(order);
+    for (size_t i = 0; i < order; ++i) {
+        double* to = factor_.row(i);
+        if (i >= kept_.size()) {
+            std::fill_n(to, i, 0.0);
+            to[i] = 1.0;
+            continue;
+        }
+        const double* from = hessian_.row(kept_[i]);
+        for (size_t j = 0; j <= i; ++j) to[j] = from[kept_[j]];
+        to[i] += lift * std::max(to[i], smallest_scores);
+    }
 }
 
 // ---- the Hessian of the free weights ------------------------------------------------------------
@@ -271,13 +332,13 @@ void SoftMaxNewton::fill_hessian() {
         add_rows_to_hessian(first, std::min(rows_at_once, rows_.n_rows() - first));
     }
     for (size_t i = 0; i < n_free; ++i) hessian_.row(i)[i] += strength_[free_[i]];
-    for (size_t i = n_free; i < hessian_.order(); ++i) hessian_.row(i)[i] = 1.0;
 }
 
 // Between classes k and l: -sum_n s p_k p_l x_k x_l', a product of a matrix with itself; within a
 // class sum_n s p_k x_k x_k' is added to that.
 void SoftMaxNewton::add_rows_to_hessian(size_t first, size_t count) {
-    weighted_.assign(hessian_.order() * rows_at_once, 0.0);
+    weighted_.resize(hessian_.order() * rows_at_once);
+    std::fill(weighted_.begin() + free_.size() * rows_at_once, weighted_.end(), 0.0);
     from_first_.clear();
     for (const size_t f : free_) from_first_.push_back(rows_.features()[f] + first);
     for (size_t begin = 0, end; begin < free_.size(); begin = end) {

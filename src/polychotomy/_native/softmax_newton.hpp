@@ -91,6 +91,7 @@ public:
 private:
     using Vector = std::vector<double>;
 
+    double penalty_of(const Vector& w) const;
     bool minimise(const SoftMaxOptions& options);
     bool minimise_unpenalised(const SoftMaxOptions& options);
     double evaluate(const Vector& w);
@@ -102,6 +103,13 @@ private:
     void fill_hessian();
     void add_rows_to_hessian(std::size_t first, std::size_t count);
     bool search_line();
+    bool try_step(double step, const Vector& direction);
+    bool step_to_face();
+    bool solve_kept(Vector& direction);
+    void copy_kept(std::size_t order, double lift);
+    double hessian_entry(std::size_t i, std::size_t j) const {
+        return i >= j ? hessian_.row(i)[j] : hessian_.row(j)[i];
+    }
 
     const SoftMaxKernels& kernels_;
     const KlrKernels& matrix_kernels_;
@@ -111,10 +119,11 @@ private:
     std::size_t n_classes_ = 0, n_features_ = 0, n_weights_ = 0;
     double total_ = 0.0, scale_ = 1.0;
     int iterations_ = 0;
-    Vector strength_, w_, candidate_, gradient_, direction_;
+    Vector strength_, w_, candidate_, gradient_, direction_, to_face_;
     double loss_ = 0.0;                                // at w
     Vector p_, residuals_, losses_, roots_;            // roots of the shares
-    std::vector<std::size_t> free_;
+    std::vector<std::size_t> free_;                    // weights
+    std::vector<std::size_t> kept_, to_bound_;         // which of the free ones
     SquareMatrix hessian_, factor_;
     Vector weighted_, solution_;
     std::vector<const double*> from_first_;
