@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone
 
@@ -20,7 +21,8 @@ from ._parts import Parts
 from ._training import TrainingSet, Trial, fold_numbers, train_nested
 from ._types import FloatArray, IntArray, Margins, SignArray
 from .calibration import Calibrator
-from .decoding import Context, Decoder
+from .decoding import Context, Decoder, SoftMax
+from .decoding.softmax import fit_many
 
 # What a decoder learns from that differs from trial to trial.
 OF_THE_TRIAL = frozenset({"training_scores", "held_out_scores", "refit"})
@@ -94,26 +96,31 @@ class TrialBatch:
         The result has the shape (n_trials, n_rows, n_classes), rows in the order of the used rows.
         """
         numbers = range(len(self.trials)) if numbers is None else numbers
-        result = np.empty((len(numbers), self.scores.shape[1], self.data.codebook.n_classes))
-        one_by_one = bool(parts.decoder.needs & (OF_THE_TRIAL | {"inputs"}))
+        seen = [self._seen(parts, fold, numbers) for fold in range(len(self.plan.splits))]
+        if parts.decoder.needs & (OF_THE_TRIAL | {"inputs"}) or seen[0][0].noise is not None:
+            return self._one_by_one(parts, numbers, seen)
+        result = self._empty(len(numbers))
         for fold, places in enumerate(self.plan.tested_on):
-            seen = self._seen(parts, fold, numbers)
-            if one_by_one or seen[0].noise is not None:
-                for place, number in enumerate(numbers):
-                    context = self._context(parts, fold, number)
-                    result[place, places] = self._decoded(parts.decoder, context, seen[place], fold)
-            else:
-                context = self._context(parts, fold, None)
-                stacked = self._decoded(parts.decoder, context, _stack_rows(seen), fold)
-                result[:, places] = stacked.reshape(len(seen), len(places), -1)
+            fitted: Decoder = clone(parts.decoder).fit(self._context(parts, fold, None))
+            stacked = fitted.decode(_stack_rows(seen[fold]))
+            result[:, places] = stacked.reshape(len(numbers), len(places), -1)
         return result
 
-    def _decoded(
-        self, decoder: Decoder, context: Context, margins: Margins, fold: int
+    def _one_by_one(
+        self, parts: Parts, numbers: Sequence[int], seen: list[list[Margins]]
     ) -> FloatArray:
-        X = self.data.X[self.plan.splits[fold][1]] if "inputs" in decoder.needs else None
-        fitted: Decoder = clone(decoder).fit(context)
-        return fitted.decode(margins, X=X)
+        """Decode with a decoder of its own for every trial and fold."""
+        tasks = [(fold, place) for fold in range(len(seen)) for place in range(len(numbers))]
+        contexts = [self._context(parts, fold, numbers[place]) for fold, place in tasks]
+        fitted = _fit_all(parts.decoder, contexts, effective_n_jobs(self.data.options.n_jobs))
+        result = self._empty(len(numbers))
+        for (fold, place), decoder in zip(tasks, fitted, strict=True):
+            X = self.data.X[self.plan.splits[fold][1]] if "inputs" in decoder.needs else None
+            result[place, self.plan.tested_on[fold]] = decoder.decode(seen[fold][place], X=X)
+        return result
+
+    def _empty(self, n_trials: int) -> FloatArray:
+        return np.empty((n_trials, self.scores.shape[1], self.data.codebook.n_classes))
 
     def _context(self, parts: Parts, fold: int, number: int | None) -> Context:
         """Return what a decoder may learn from outside of a fold."""
@@ -193,6 +200,13 @@ class TrialBatch:
             self.data.weights_of(self.plan.splits[fold][0]),
         )
         return fitted
+
+
+def _fit_all(decoder: Decoder, contexts: Sequence[Context], n_threads: int) -> Sequence[Decoder]:
+    """Fit a decoder to every context; soft-max combinations in one call of the core."""
+    if isinstance(decoder, SoftMax):
+        return fit_many(decoder, contexts, n_threads)
+    return [clone(decoder).fit(context) for context in contexts]
 
 
 @dataclass(frozen=True)
