@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
 from .._types import FloatArray, IntArray, SignArray
 from ._solved import Solved
@@ -16,7 +16,7 @@ def held_out_scores(
     labels: SignArray,
     splits: Sequence[tuple[IntArray, IntArray]],
     path: Sequence[Solved],
-    n_jobs: int | None,
+    n_threads: int,
 ) -> list[FloatArray]:
     """Return for every fold the scores of its test rows, of shape (n_values, n_test, n_columns).
 
@@ -24,12 +24,12 @@ def held_out_scores(
     its own pairs), so the product is taken class by class.
     """
     groups = rows_by_columns(labels)
-    return list(
-        Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_fold_scores)(gram, groups, train, test, fold, path)
-            for fold, (train, test) in enumerate(splits)
-        )
-    )
+
+    def of_fold(fold: int) -> FloatArray:
+        return _fold_scores(gram, groups, *splits[fold], fold, path)
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(of_fold, range(len(splits))))
 
 
 def rows_by_columns(labels: SignArray) -> list[tuple[IntArray, IntArray]]:

@@ -151,7 +151,7 @@ class KernelColumns:
         with single_threaded_blas():
             gram = state.gram(kernel)
             path = self.solver.solve_path(gram, labels, subsets, values, weights, n_threads)
-            scores = held_out_scores(gram, labels, splits, path, options.n_jobs)
+            scores = held_out_scores(gram, labels, splits, path, n_threads)
         return [
             HeldOut(
                 tested=[self._margins(fold[k], probability) for fold in scores],

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.utils.parallel import Parallel, delayed
 
 from .._checks import positive_number
 from .._math import sigmoid
