@@ -390,3 +390,23 @@ def test_inputs_of_very_different_scales_are_warned_about(machine):
     # No word where there is nothing to scale, or where the kernel is another.
     clf.fit(X * [1.0, 0.0, 1.0, 1.0] + [0.0, 1e9, 0.0, 0.0], y)
     clf.set_params(machine__kernel="linear").fit(X * [1.0, 1e-4, 1.0, 1.0], y)
+
+
+def test_machines_that_choose_by_themselves_have_one_cell():
+    X, y = PROBLEMS["blobs 3.0"]
+    names = ["LSSVM_RBF_1vsA_Hamming", "LSSVM_RBF_1vsA_Bayes"]
+    sweep = pc.MethodSweep(names, cv=3).fit(X, y)
+    assert sweep.best_params_ == {name: {} for name in names}
+    alone = pc.recipe(names[1]).fit(X, y)
+    found = sweep.classifiers_[names[1]]
+    np.testing.assert_array_equal(found.predict_proba(X), alone.predict_proba(X))
+    p = cross_val_predict(pc.recipe(names[1]), X, y, cv=StratifiedKFold(3), method="predict_proba")
+    nll = -np.mean(np.log(p[np.arange(len(y)), y]))
+    assert sweep.results_["cv_nll"][1] == pytest.approx(nll, rel=1e-6)
+
+
+def test_an_empty_grid_leaves_the_machine_as_it_is():
+    X, y = PROBLEMS["iris"]
+    search = pc.TwoStepSearchCV(pc.PolychotomyClassifier(LinearSVC()), {}).fit(X, y)
+    assert search.best_params_ == {}
+    assert len(search.cv_results_["params"]) == 1

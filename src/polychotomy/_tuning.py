@@ -22,7 +22,10 @@ from .machines import SVM
 
 @dataclass(frozen=True)
 class Plan:
-    """What is searched, and how."""
+    """What is searched, and how.
+
+    With `judge_single` off, methods with nothing to choose are not cross-validated.
+    """
 
     coarse: Mapping[str, Any] | None
     fine: Any
@@ -30,6 +33,7 @@ class Plan:
     n_jobs: int | None
     refit: bool
     tick: Ticker
+    judge_single: bool = True
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,12 @@ def _prepared(template: PolychotomyClassifier, plan: Plan) -> PolychotomyClassif
 
 def _coarse(given: Mapping[str, Any] | None, classifier: PolychotomyClassifier) -> Grid:
     known = classifier.machine.get_params() if hasattr(classifier.machine, "get_params") else {}
+    if given is not None and len(given) == 0:
+        return Grid((), ())
     if given is None:
+        if known.get("C") == "evidence":
+            # The machine chooses by itself.
+            return Grid((), ())
         if not hasattr(classifier.machine, "as_columns"):
             raise ValueError(
                 f"coarse must name the parameters of {type(classifier.machine).__name__} to be "
@@ -140,10 +149,15 @@ def _coarse(given: Mapping[str, Any] | None, classifier: PolychotomyClassifier) 
 
 def _tune_sweep(sweep: Sweep, grid: Grid, plan: Plan) -> dict[str, Tuned]:
     """Search both grids for all methods of a sweep, and fit each in its best cell."""
+    if not (grid.names or plan.judge_single or any(m.session.learns for m in sweep.methods)):
+        return {
+            method.name: Tuned(method, sweep, grid, None, (), sweep.finish(method, ()))
+            for method in sweep.methods
+        }
     sweep.run([grid.cells] * len(sweep.methods), grid, None, plan.tick, "coarse")
     best = [_best(method, grid) for method in sweep.methods]
     fine: list[Grid | None] = [None] * len(best)
-    if plan.fine is not None:
+    if plan.fine is not None and grid.names:
         factors = fine_factors(plan.fine, grid.names)
         grids = [fine_grid(grid, cell, factors) for cell in best]
         wanted = [each.cells for each in grids]

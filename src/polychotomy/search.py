@@ -49,7 +49,8 @@ class TwoStepSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     coarse : dict, default=None
         The values to try for parameters of the machine, such as
         ``{"machine__C": [0.1, 1, 10]}``. By default ``10^-3, ..., 10^3`` for C and, for a Gaussian
-        kernel, for sigma2.
+        kernel, for sigma2; nothing for machines that choose by themselves (``LSSVM()``). With an
+        empty dict the machine is left as it is.
     fine : sequence of float, dict or None, default=(.2, .4, .6, .8, 1, 2, 4, 6, 8)
         Factors by which the best coarse values are multiplied in the second step, for all
         parameters or for each by its name; None for no second step.
