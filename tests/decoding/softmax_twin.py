@@ -11,8 +11,8 @@ FloatArray = IntArray = np.ndarray
 VANISHING_PENALTIES = tuple(10.0**-power for power in range(1, 9))
 # Weights nearer than this to their bound may be put there in one step.
 NEAR_BOUND = 1e-2
-# A hundredth of that of the core, which tries to get there, too.
-TOLERANCE = 1e-11
+# A thousandth of that of the core, which tries to get there, too.
+TOLERANCE = 1e-12
 ROUNDING = 1e-15
 SMALLEST_STEP = 1e-12
 # Scores that are all smaller than this count as 0.

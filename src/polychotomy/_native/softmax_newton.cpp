@@ -21,7 +21,7 @@ constexpr double smallest_step = 1e-12;
 constexpr double smallest_scores = 1e-100;
 constexpr double largest_weight = 1e100;
 constexpr double least_lift = 1e-14, largest_lift = 1e10;
-constexpr double sought_share = 1e-2;                 // of the tolerance
+constexpr double sought_share = 1e-3;                 // of the tolerance
 constexpr int most_extra_steps = 2;                   // beyond the tolerance
 constexpr size_t rows_at_once = 256;
 
