@@ -112,6 +112,7 @@ void SoftMaxNewton::load(const SoftMaxScores& data, const RowSubset& subset) {
     total_ = 0.0;
     for (size_t n = 0; n < subset.count; ++n)
         total_ += data.weights[static_cast<size_t>(subset.rows[n])];
+    scale_ = 1.0;
     w_.assign(n_weights_, 0.0);
     if (!(total_ > 0.0)) return;
     scale_ = typical_size(data, subset, total_);
