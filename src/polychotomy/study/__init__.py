@@ -1,0 +1,1 @@
+"""Studies that compare methods on data sets."""
