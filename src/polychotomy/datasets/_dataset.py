@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -39,6 +38,8 @@ class Dataset:
         Where it came from.
     exact : bool
         Whether what was read holds the rows that are known, whatever their order.
+    checksum : str
+        The SHA-256 of the rows as loaded, in their order, for a study to write down.
 
     Examples
     --------
@@ -59,11 +60,7 @@ class Dataset:
     facts: Facts
     source: str
     exact: bool
-
-    @cached_property
-    def checksum(self) -> str:
-        """The SHA-256 of the rows in their order, for a study to write down."""
-        return checksum(self.X, self.y, self.split)
+    checksum: str
 
     def __str__(self) -> str:
         rows, inputs = self.X.shape
@@ -84,15 +81,19 @@ class Dataset:
     def without_missing(self) -> Dataset:
         """Return the rows that have no missing value."""
         keep = ~np.isnan(self.X).any(axis=1)
+        X, y = self.X[keep], self.y[keep]
         split = None if self.split is None else self.split[keep]
-        return replace(self, X=self.X[keep], y=self.y[keep], split=split)
+        return replace(self, X=X, y=y, split=split, checksum=checksum(X, y, split))
 
     def without_constants(self) -> Dataset:
         """Return the inputs that have more than one value."""
         keep = np.nanmin(self.X, axis=0) < np.nanmax(self.X, axis=0)
-        names = tuple(np.array(self.feature_names)[keep].tolist())
         return replace(
-            self, X=self.X[:, keep], feature_names=names, continuous=self.continuous[keep]
+            self,
+            X=self.X[:, keep],
+            feature_names=tuple(np.array(self.feature_names)[keep].tolist()),
+            continuous=self.continuous[keep],
+            checksum=checksum(self.X[:, keep], self.y, self.split),
         )
 
 

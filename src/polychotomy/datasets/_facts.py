@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 CC_BY = "CC BY 4.0, as the UCI repository states for its data sets; cite the entry and its donors"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Facts:
     """What is known about a data set.
 
@@ -70,7 +71,15 @@ class Facts:
     openml: int | None = None
     generated: bool = False
     scikit_learn: bool = False
-    differs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    differs: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("classes", "differs"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # There is one object for each data set, and views of mappings cannot be pickled.
+        return _known, (self.name,)
 
     @property
     def n_classes(self) -> int:
@@ -122,3 +131,9 @@ WAYS = {
     "scikit-learn": 'from scikit-learn, which ships it: source="scikit-learn"',
     "openml": 'downloaded from OpenML, data set {openml}: source="openml"',
 }
+
+
+def _known(name: str) -> Facts:
+    from ._table import TABLE
+
+    return TABLE[name]

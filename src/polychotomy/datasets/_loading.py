@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._checks import one_of
-from ._dataset import Dataset, disagreement
+from ._dataset import Dataset, checksum, disagreement
 from ._facts import Facts
 from ._sources import Raw, file_of, from_file, from_generator, from_openml, from_scikit_learn
 from ._table import TABLE
@@ -227,7 +227,7 @@ def _checked(
     """Read the data and compare them with what is known."""
     path = file_of(known.name, place) if source == "folder" and place is not None else None
     changed = None if path is None else path.stat().st_mtime_ns
-    raw, problem = _read(known.name, source, path, changed, seed, n_rows)
+    raw, problem, summed = _read(known.name, source, path, changed, seed, n_rows)
     if problem is not None and exact and source != "generated":
         where = source if path is None else path
         raise ValueError(
@@ -246,14 +246,15 @@ def _checked(
         facts=known,
         source=source,
         exact=problem is None,
+        checksum=summed,
     )
 
 
 @lru_cache(maxsize=64)
 def _read(
     name: str, source: str, path: Path | None, changed: int | None, seed: int, n_rows: int | None
-) -> tuple[Raw, str | None]:
-    """Read a data set once in a process, and say in what it is not the papers'.
+) -> tuple[Raw, str | None, str]:
+    """Read a data set once in a process, say in what it is not the papers', and sum it up.
 
     `changed` is the time of the file's last change: a file that has changed is read again.
     """
@@ -269,4 +270,5 @@ def _read(
             raw = from_openml(known)
         except (OSError, HTTPException) as error:
             raise _not_at_hand(known, f"OpenML could not be reached ({error}).") from error
-    return raw, disagreement(raw.X, raw.y, raw.split, known)
+    problem = disagreement(raw.X, raw.y, raw.split, known)
+    return raw, problem, checksum(raw.X, raw.y, raw.split)
