@@ -13,8 +13,9 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 import sklearn.datasets
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr
+from sklearn.impute import SimpleImputer
 
 from polychotomy import datasets
 from polychotomy.datasets import _loading
@@ -274,6 +275,15 @@ def test_rows_with_missing_values_can_be_left_out():
     assert_array_equal(dropped.X, kept.X[~gaps])
     assert len(dropped.y) == 358
     assert dropped.checksum != kept.checksum
+
+
+@needs_folder
+def test_missing_values_are_filled_from_the_training_part():
+    kept = datasets.load("dermatology", folder=FOLDER)
+    training = np.arange(0, 366, 2)
+    filled = kept.filled(training)
+    assert_allclose(filled, SimpleImputer().fit(kept.X[training]).transform(kept.X))
+    assert np.isnan(kept.X).sum() == 8
 
 
 def test_constant_inputs_can_be_left_out():

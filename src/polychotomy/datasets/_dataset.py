@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .._types import FloatArray
 from ._facts import Facts
@@ -77,6 +77,11 @@ class Dataset:
         return replace(
             self, X=self.X.copy(), y=self.y.copy(), continuous=self.continuous.copy(), split=split
         )
+
+    def filled(self, rows: ArrayLike) -> FloatArray:
+        """Return X with the means of some rows, the training part, in place of missing values."""
+        means = np.nanmean(self.X[np.asarray(rows)], axis=0)
+        return np.where(np.isnan(self.X), means, self.X)
 
     def without_missing(self) -> Dataset:
         """Return the rows that have no missing value."""

@@ -100,8 +100,8 @@ def load(
     missing : {"keep", "drop"}, default="keep"
         What to do with rows that miss a value. Only dermatology has any: 8 ages of 366.
         VANGESTEL counts 366 rows, so the rows are kept by default, with NaN for the age; the
-        paper does not say what it put there. Put ``SimpleImputer()`` before the classifier, and
-        the mean of the training part takes its place.
+        paper does not say what it put there. ``Dataset.filled(rows)``, or ``SimpleImputer()``
+        before the classifier, puts the mean of the training part in its place.
     drop_constant : bool, default=False
         Leave out inputs that have one value only: one of segment's 19 (DUAN03 counts 19), and 3
         of the 64 of digits.
