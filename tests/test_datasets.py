@@ -380,6 +380,7 @@ def test_openml_sets_that_differ_can_be_asked_for(monkeypatch):
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", as_openml(drawn, nominal=range(7)))
     led = datasets.load("led", source="openml", exact=False)
     assert (led.checksum, led.exact) == (drawn.checksum, False)
+    assert not led.continuous.any()
 
 
 class _Response(io.BytesIO):

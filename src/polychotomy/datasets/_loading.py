@@ -235,7 +235,9 @@ def _checked(
             "take it nevertheless."
         )
     feature_names = known.feature_names if problem is None else raw.feature_names
-    continuous = np.array([name not in known.discrete for name in feature_names])
+    # Other sources may name the same inputs otherwise.
+    inputs = known.feature_names if raw.X.shape[1] == known.inputs else feature_names
+    continuous = np.array([name not in known.discrete for name in inputs])
     return Dataset(
         name=known.name,
         X=raw.X,
