@@ -7,14 +7,15 @@ folds' out-of-fold scores, and applied to the fold that was left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from ._folds import Splits
 from ._parts import Parts
@@ -85,10 +86,11 @@ class TrialBatch:
 
     def calibrate(self, pipes: Sequence[Parts]) -> None:
         """Fit the calibrators of several pipes in every fold, each once."""
-        for parts in pipes:
-            if parts.calibrator.learns:
-                for fold in range(len(self.plan.splits)):
-                    self._calibrated_in(parts.calibrator, fold)
+        folds = range(len(self.plan.splits))
+        n_threads = effective_n_jobs(self.data.options.n_jobs)
+        for calibrator in (parts.calibrator for parts in pipes if parts.calibrator.learns):
+            with ThreadPoolExecutor(n_threads) as pool:
+                list(pool.map(partial(self._calibrated_in, calibrator), folds))
 
     def class_scores(self, parts: Parts, numbers: Sequence[int] | None = None) -> FloatArray:
         """Return the class scores or probabilities of every row in some trials, or in all.
@@ -101,7 +103,7 @@ class TrialBatch:
             return self._one_by_one(parts, numbers, seen)
         result = self._empty(len(numbers))
         for fold, places in enumerate(self.plan.tested_on):
-            fitted: Decoder = clone(parts.decoder).fit(self._context(parts, fold, None))
+            fitted: Decoder = copy(parts.decoder).fit(self._context(parts, fold, None))
             stacked = fitted.decode(_stack_rows(seen[fold]))
             result[:, places] = stacked.reshape(len(numbers), len(places), -1)
         return result
@@ -171,7 +173,8 @@ class TrialBatch:
         ]
 
     def _calibrated_in(self, calibrator: Calibrator, fold: int) -> list[FloatArray]:
-        key = f"{fold} {calibrator!r}"
+        # The parts are not fitted, so that their attributes are their parameters.
+        key = f"{fold} {type(calibrator)} {vars(calibrator)}"
         if key not in self._calibrated:
             tested = [trial.tested[fold] for trial in self.trials]
             self._calibrated[key] = self._calibrate(calibrator, fold, tested)
@@ -194,7 +197,7 @@ class TrialBatch:
     def _fitted(self, calibrator: Calibrator, fold: int, numbers: Sequence[int]) -> Calibrator:
         inside = self.plan.trained_on[fold]
         scores = np.concatenate([self.scores[number, inside] for number in numbers], axis=1)
-        fitted: Calibrator = clone(calibrator).fit(
+        fitted: Calibrator = copy(calibrator).fit(
             Margins(mean=scores),
             np.tile(self.plan.labels[fold], (1, len(numbers))),
             self.data.weights_of(self.plan.splits[fold][0]),
@@ -206,7 +209,7 @@ def _fit_all(decoder: Decoder, contexts: Sequence[Context], n_threads: int) -> S
     """Fit a decoder to every context; soft-max combinations in one call of the core."""
     if isinstance(decoder, SoftMax):
         return fit_many(decoder, contexts, n_threads)
-    return [clone(decoder).fit(context) for context in contexts]
+    return [copy(decoder).fit(context) for context in contexts]
 
 
 @dataclass(frozen=True)
