@@ -20,8 +20,9 @@ every fold of a search on the other four, which is not in its time. It builds wi
 
 Every measurement is made in a process of its own, after a search on a few rows that loads what has
 to be loaded; a round goes through all peers, and medians over --repeats rounds are printed. "ratio"
-is the time over ours with the same code, "score" the accuracy of the best cell. Peers that are not
-installed are left out.
+is the time over ours with the same code, "score" the accuracy of the best cell. "processor" is the
+same ratio for the processor time of the process and its workers (if psutil is installed), which
+says more on a machine that has other work to do. Peers that are not installed are left out.
 
     python benchmarks/grid.py --data digits segment satimage --rows 500 --repeats 3
 """
@@ -182,6 +183,17 @@ def folds_of(X: Array, y: Array) -> Folds:
     return list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
 
 
+def processor_seconds() -> float:
+    """Return the processor time of this process and its workers so far, or NaN."""
+    if importlib.util.find_spec("psutil") is None:
+        return np.nan
+    import psutil
+
+    this = psutil.Process()
+    times = [p.cpu_times() for p in (this, *this.children(recursive=True))]
+    return sum(t.user + t.system for t in times)
+
+
 def measure(peer: Peer, name: str, n_rows: int, with_score: bool) -> dict[str, float | None]:
     """Measure one peer in this process."""
     warnings.simplefilter("ignore")
@@ -192,13 +204,15 @@ def measure(peer: Peer, name: str, n_rows: int, with_score: bool) -> dict[str, f
     y = y.astype(float) if peer.module == "liquidSVM" else y
     folds = folds_of(X, y)
     times, score = [], None
+    before = processor_seconds()
     while sum(times) < LEAST_SECONDS:
         start = perf_counter()
         score = peer.search(X, y, folds)
         times.append(perf_counter() - start)
+    processor = (processor_seconds() - before) / len(times)
     if with_score and peer.score is not None:
         score = peer.score(X, y, folds)
-    return {"seconds": float(np.median(times)), "score": score}
+    return {"seconds": float(np.median(times)), "processor": processor, "score": score}
 
 
 def measure_apart(key: str, name: str, n_rows: int, with_score: bool, limit: float) -> dict:
@@ -208,15 +222,15 @@ def measure_apart(key: str, name: str, n_rows: int, with_score: bool, limit: flo
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
     except subprocess.TimeoutExpired:
-        return {"seconds": np.inf, "score": None}
+        return {"seconds": np.inf, "processor": np.inf, "score": None}
     if done.returncode != 0:
         reason = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
         print(f"  {key} failed: {reason}", flush=True)
-        return {"seconds": np.nan, "score": None}
+        return {"seconds": np.nan, "processor": np.nan, "score": None}
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def run(name: str, n_rows: int, keys: list[str], repeats: int, limit: float) -> dict[str, float]:
+def run(name: str, n_rows: int, keys: list[str], repeats: int, limit: float) -> dict[str, dict]:
     """Print the table of one data set and return the ratios to ours."""
     y = load(name, n_rows)[1]
     print(f"\n{name}, {len(y)} rows, {y.max() + 1} classes", flush=True)
@@ -226,15 +240,24 @@ def run(name: str, n_rows: int, keys: list[str], repeats: int, limit: float) -> 
             continue
         rounds[key].append(measure_apart(key, name, n_rows, number == 0, limit))
         print(f"  (round {number + 1}, {key}: {rounds[key][-1]['seconds']:.2f} s)", flush=True)
-    seconds = {key: float(np.median([r["seconds"] for r in rounds[key]])) for key in keys}
-    ratios = {}
+    print(f"  {'':28s} {'seconds':>9s} {'ratio':>8s} {'processor':>9s}    score")
+    ratios, medians = {}, {}
+    for figure in ("seconds", "processor"):
+        medians[figure] = {key: median(rounds[key], figure) for key in keys}
+        ratios[figure] = {
+            key: value / medians[figure].get(f"ours_{peers()[key].code}", np.nan)
+            for key, value in medians[figure].items()
+        }
     for key in keys:
-        own = seconds.get(f"ours_{peers()[key].code}", np.nan)
-        ratios[key] = seconds[key] / own
         score = next((r["score"] for r in rounds[key] if r["score"] is not None), None)
         accuracy = "" if score is None else f"{score:.4f}"
-        print(f"  {key:28s} {seconds[key]:9.3f} s   ratio {ratios[key]:8.2f}   score {accuracy}")
+        print(f"  {key:28s} {medians['seconds'][key]:9.3f} {ratios['seconds'][key]:8.2f}", end="")
+        print(f" {ratios['processor'][key]:9.2f}    {accuracy}", flush=True)
     return ratios
+
+
+def median(measured: list[dict[str, Any]], figure: str) -> float:
+    return float(np.median([one[figure] for one in measured]))
 
 
 def available(chosen: list[str]) -> Iterator[str]:
@@ -267,10 +290,11 @@ def main() -> None:
         run(name, n_rows, keys, given.repeats, given.limit)
         for n_rows, name in product(given.rows, given.data)
     ]
-    print("\nGeometric means of the ratios")
+    print("\nGeometric means of the ratios: seconds, processor")
     for key in keys:
-        mean = np.exp(np.mean([np.log(ratios[key]) for ratios in all_ratios]))
-        print(f"  {key:28s} {mean:8.2f}")
+        logs = [[np.log(r[f][key]) for f in ("seconds", "processor")] for r in all_ratios]
+        means = np.exp(np.mean(logs, axis=0))
+        print(f"  {key:28s} {means[0]:8.2f} {means[1]:8.2f}")
 
 
 if __name__ == "__main__":
