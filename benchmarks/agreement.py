@@ -9,12 +9,15 @@ larger difference counts. LIBSVM is scikit-learn's SVC on the same Gram matrix w
 Required: within 1e-3 for C < 1000. LIBSVM keeps its kernel in single precision, which at C = 1000
 moves its decision values by some 1e-3: there within 1e-2 of LIBSVM, and within 1e-5 of the exact
 solution. This is our solution at tolerance 1e-10 with one more step of an active-set method in
-NumPy: the linear equations of all free rows, solved together. "step" is how far that moved a
-decision value, and "violation" the largest violation of the optimality conditions after it,
-computed from the Gram matrix. Where ours and LIBSVM differ by more than 1e-4, the distance of both
-from the exact solution, and how far their dual objectives are below its own, say which is wrong;
-over the bound, "libsvm_to_single" is LIBSVM's distance from our solution for the Gram matrix in
-single precision: small if that rounding is the cause.
+NumPy: the linear equations of all free rows, solved together, and the bias found in NumPy as well.
+"step" is how far that moved a decision value, and "violation" the largest violation of the
+optimality conditions after it, computed from the Gram matrix.
+
+Where ours and LIBSVM differ by more than 1e-4, the distance of both from the exact solution, and
+how far their dual objectives are below its own, say which is wrong. Over the bound, the cause is
+looked for: "libsvm_to_single" is LIBSVM's distance from our solution for the Gram matrix in single
+precision, and small if that rounding is the cause; "libsvm_dust" counts coefficients of LIBSVM
+that are 0 but for rounding, which it takes for free ones when it settles the bias.
 
 Our SVM must be run with tolerance 1e-7 for this (--tolerance); its default 1e-3 is for speed.
 
@@ -107,6 +110,16 @@ def violation(gram: Array, y: Array, bounds: Array, beta: Array) -> float:
     return float(max(gap, infeasible, abs(beta.sum())))
 
 
+def bias_of(gram: Array, y: Array, bounds: Array, beta: Array) -> float:
+    """Return the bias: the mean over free rows; with none free, the middle of its interval."""
+    residual = y - gram @ beta
+    can_rise = beta < np.maximum(bounds, 0) - 1e-9 * np.abs(bounds)
+    can_fall = beta > np.minimum(bounds, 0) + 1e-9 * np.abs(bounds)
+    if (can_rise & can_fall).any():
+        return float(residual[can_rise & can_fall].mean())
+    return float(residual[can_rise].max() + residual[can_fall].min()) / 2
+
+
 def exact(
     gram: Array, y: Array, C: float, weights: Array | None
 ) -> tuple[Machine, dict[str, float]]:
@@ -116,25 +129,31 @@ def exact(
     part, target = gram[np.ix_(rows, rows)], y[rows].astype(float)
     bounds = C * target * (1.0 if weights is None else weights[rows])
     beta = tight.beta[rows]
-    inside = np.minimum(np.abs(beta), np.abs(bounds - beta))
-    free = inside > 1e-9 * np.abs(bounds)
-    better = tight
-    if free.any():
-        n_free = int(free.sum())
-        system = np.ones((n_free + 1, n_free + 1))
-        system[:-1, :-1] = part[np.ix_(free, free)]
-        system[-1, -1] = 0
-        wanted = (target - part @ beta - tight.bias)[free]
-        step, _, _, _ = lstsq(system, np.append(wanted, -beta.sum()), cond=1e-15)
-        improved = tight.beta.copy()
-        improved[rows[free]] += step[:-1]
-        better = Machine(improved, tight.bias + step[-1])
-    moved = np.abs(better.values(gram) - tight.values(gram)).max()
-    before = violation(part, target, bounds, beta)
-    after = violation(part, target, bounds, better.beta[rows])
-    if after > before:  # nearly dependent rows, which the linear equations cannot tell apart
-        better, after = tight, before
-    return better, {"step": float(moved), "violation": after}
+    improved = active_set_step(part, target, bounds, beta)
+    # Of nearly dependent rows, which the equations cannot tell apart, some may pass their bounds.
+    checked = min(beta, improved, key=lambda found: violation(part, target, bounds, found))
+    whole = np.zeros(len(y))
+    whole[rows] = checked
+    best = Machine(whole, bias_of(part, target, bounds, checked))
+    return best, {
+        "step": float(np.abs(best.values(gram) - tight.values(gram)).max()),
+        "violation": violation(part, target, bounds, checked),
+    }
+
+
+def active_set_step(gram: Array, y: Array, bounds: Array, beta: Array) -> Array:
+    """Solve the linear equations of all free rows, the others kept at their bounds."""
+    free = np.minimum(np.abs(beta), np.abs(bounds - beta)) > 1e-9 * np.abs(bounds)
+    n_free = int(free.sum())
+    system = np.ones((n_free + 1, n_free + 1))
+    system[:-1, :-1] = gram[np.ix_(free, free)]
+    system[-1, -1] = 0
+    if n_free == 0:
+        return beta
+    right = np.append((y - gram @ beta)[free], -beta.sum())
+    improved = beta.copy()
+    improved[free] += lstsq(system, right, cond=1e-15, lapack_driver="gelsy")[0][:-1]
+    return improved
 
 
 def compare(
@@ -158,6 +177,8 @@ def compare(
     if row["difference"] > bound(C):
         rounded = ours(gram.astype(np.float32), y[:, None], np.array([C]), weights, 1e-7)[0][0]
         row["libsvm_to_single"] = float(np.abs(values - rounded.values(gram)).max())
+        sizes = np.abs(theirs.beta) / (C if weights is None else C * weights)
+        row["libsvm_dust"] = float(((sizes > 0) & (sizes < 1e-12)).sum())
     return row
 
 

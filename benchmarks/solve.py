@@ -203,7 +203,7 @@ REFERENCES: dict[str, Peer] = {
     "LS-SVM": bordered_system,
 }
 WITHOUT_BIAS = ("KernelRidge", "GaussianProcess")
-SLOW = ("LogisticRegression", "L-BFGS", "GaussianProcess")
+SLOW = ("LogisticRegression", "L-BFGS", "IRLS", "GaussianProcess")
 
 
 def chosen_peers(task: str, n_rows: int, slow_rows: int) -> dict[str, Peer]:
@@ -252,7 +252,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=int, nargs="+", default=[500, 1000, 2000, 5000])
-    parser.add_argument("--slow-rows", type=int, default=1000)
+    parser.add_argument("--slow-rows", type=int, default=2000)
     parser.add_argument("--cells", nargs="+", default=["1:10", "1000:100"], help="C:sigma2")
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--data", default=None)
