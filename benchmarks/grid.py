@@ -35,6 +35,7 @@ import sys
 import sysconfig
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from time import perf_counter
@@ -135,28 +136,17 @@ def liquid_score(X: Array, y: Array, folds: Folds, code: str) -> float:
     )
 
 
+@dataclass(frozen=True)
 class Peer:
-    """A way to do the job, the code it uses, and the module it needs."""
+    """A way to do the job, the code it uses, and the module it needs.
 
-    def __init__(
-        self,
-        code: str,
-        search: Callable[..., float | None],
-        module: str = "sklearn",
-        score: Callable[..., float] | None = None,
-    ) -> None:
-        self.code = code
-        self.search = search
-        self.module = module
-        self.score = score
+    The search returns the score of the best cell, or `score` finds it afterwards.
+    """
 
-    def missing(self) -> str | None:
-        """Return why this peer cannot run, or None."""
-        if self.search.func is ours:
-            import polychotomy
-
-            return None if hasattr(polychotomy, "TwoStepSearchCV") else "no TwoStepSearchCV"
-        return None if importlib.util.find_spec(self.module) else f"{self.module} not installed"
+    code: str
+    search: Callable[..., float | None]
+    module: str = "sklearn"
+    score: Callable[..., float] | None = None
 
 
 def peers() -> dict[str, Peer]:
@@ -239,7 +229,7 @@ def run(name: str, n_rows: int, keys: list[str], repeats: int, limit: float) -> 
         if rounds[key] and not np.isfinite(rounds[key][-1]["seconds"]):
             continue
         rounds[key].append(measure_apart(key, name, n_rows, number == 0, limit))
-        print(f"  (round {number + 1}, {key}: {rounds[key][-1]['seconds']:.2f} s)", flush=True)
+        print(f"  (round {number + 1}, {key}: {rounds[key][-1]})", flush=True)
     print(f"  {'':28s} {'seconds':>9s} {'ratio':>8s} {'processor':>9s}    score")
     ratios, medians = {}, {}
     for figure in ("seconds", "processor"):
@@ -262,11 +252,11 @@ def median(measured: list[dict[str, Any]], figure: str) -> float:
 
 def available(chosen: list[str]) -> Iterator[str]:
     for key in chosen:
-        reason = peers()[key].missing()
-        if reason is None:
-            yield key
+        module = peers()[key].module
+        if importlib.util.find_spec(module) is None:
+            print(f"{key} is left out: {module} is not installed")
         else:
-            print(f"{key} is left out: {reason}")
+            yield key
 
 
 def main() -> None:
