@@ -345,11 +345,12 @@ def pairwise_preferences(margins: Margins, codebook: Codebook) -> FloatArray:
 
 def pairwise_sums(pairs: FloatArray, n_classes: int) -> FloatArray:
     """Sum for every class the signed answers of its pairs."""
-    sums = np.zeros((len(pairs), n_classes))
-    for column, (i, j) in enumerate(zip(*np.triu_indices(n_classes, 1), strict=True)):
-        sums[:, i] += pairs[:, column]
-        sums[:, j] -= pairs[:, column]
-    return sums
+    sums = np.zeros((n_classes, len(pairs)))
+    columns = np.ascontiguousarray(pairs.T)
+    for column, i, j in zip(columns, *np.triu_indices(n_classes, 1), strict=True):
+        sums[i] += column
+        sums[j] -= column
+    return np.ascontiguousarray(sums.T)
 
 
 def prior_of(decoder: Decoder, codebook: Codebook) -> FloatArray:

@@ -55,13 +55,16 @@ def _fold_scores(
     scores = np.repeat(biases[:, None, :], len(test), axis=1)
     inside = np.zeros(len(gram), dtype=bool)
     inside[train] = True
-    rows_of_gram = gram[test]
+    groups = [(rows[inside[rows]], columns) for rows, columns in groups]
+    # Rows of a class side by side: everything below is a slice.
+    order = np.concatenate([rows for rows, _ in groups])
+    kernel = gram[np.ix_(test, order)]
+    weights = np.stack([solved.coefficients[fold][:, order] for solved in path])
+    start = 0
     for rows, columns in groups:
-        used = rows[inside[rows]]
-        if len(used) == 0:
-            continue
-        weights = np.stack([solved.coefficients[fold][np.ix_(columns, used)] for solved in path])
-        product = rows_of_gram[:, used] @ weights.reshape(-1, len(used)).T
-        parts = product.reshape(len(test), len(path), len(columns))
-        scores[:, :, columns] += parts.transpose(1, 0, 2)
+        part = slice(start, start + len(rows))
+        start += len(rows)
+        own = weights[:, columns, part].reshape(len(path) * len(columns), len(rows))
+        product = (kernel[:, part] @ own.T).reshape(len(test), len(path), len(columns))
+        scores[:, :, columns] += product.transpose(1, 0, 2)
     return scores
