@@ -1,4 +1,4 @@
-"""Studies that compare methods on data sets."""
+"""Studies: many methods on many data sets, run for hours, stopped, resumed and compared."""
 
 from .critical_difference import CriticalDifferenceDisplay
 

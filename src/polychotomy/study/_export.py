@@ -1,0 +1,94 @@
+"""Results as files that other programs read."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_NUMBERS = {"error", "nll", "seconds_shared", "seconds_own", "seconds_unit"}
+_INTEGERS = {"partition", "results_version"}
+_AS_JSON = {"parameters", "warnings", "versions", "definition"}
+_COLUMNS = [
+    "study",
+    "dataset",
+    "dataset_checksum",
+    "partition",
+    "sweep",
+    "method",
+    "error",
+    "nll",
+    "parameters",
+    "seconds_shared",
+    "seconds_own",
+    "seconds_unit",
+    "warnings",
+    "failure",
+    "versions",
+    "recorded",
+    "definition",
+    "results_version",
+    "unit",
+    "key",
+]
+
+
+def write_csv(rows: list[dict[str, Any]], path: Path) -> None:
+    """Write rows of `Store.results` as CSV, with a column for each further figure."""
+    columns = _columns(rows)
+    with _replacing(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(_flat(row) for row in rows)
+
+
+def write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
+    """Write rows of `Store.results` as Parquet, in the columns of the CSV."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ImportError(
+            "Parquet needs pyarrow: pip install 'polychotomy[study]', or export CSV."
+        ) from error
+    types = {name: _arrow_type(pyarrow, name) for name in _columns(rows)}
+    table = pyarrow.Table.from_pylist([_flat(row) for row in rows], pyarrow.schema(types.items()))
+    with _replacing(path) as draft:
+        parquet.write_table(table, draft)
+
+
+def _columns(rows: list[dict[str, Any]]) -> list[str]:
+    figures = sorted({f"figure_{name}" for row in rows for name in row["figures"]})
+    after = _COLUMNS.index("nll") + 1
+    return [*_COLUMNS[:after], *figures, *_COLUMNS[after:]]
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    flat = {
+        name: json.dumps(row[name], ensure_ascii=False) if name in _AS_JSON else row[name]
+        for name in _COLUMNS
+    }
+    return flat | {f"figure_{name}": value for name, value in row["figures"].items()}
+
+
+def _arrow_type(pyarrow: Any, name: str) -> Any:
+    if name in _INTEGERS:
+        return pyarrow.int64()
+    if name in _NUMBERS or name.startswith("figure_"):
+        return pyarrow.float64()
+    return pyarrow.string()
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """Give a file to write, which takes the place of `path` when it is complete."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        yield draft
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

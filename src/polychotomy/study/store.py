@@ -1,0 +1,555 @@
+"""The store of a study: one SQLite file that survives being killed at any moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+from . import _export
+from .units import Outcome, Unit, canonical, digest
+
+SCHEMA_VERSION = 1
+_APPLICATION_ID = 0x706F6C79  # "poly", in the file's header: says whose database this is
+
+_SCHEMA = """
+CREATE TABLE unit (
+    key TEXT PRIMARY KEY,
+    family TEXT NOT NULL,
+    study TEXT NOT NULL,
+    dataset TEXT NOT NULL,
+    dataset_checksum TEXT NOT NULL,
+    partition INTEGER NOT NULL,
+    sweep TEXT NOT NULL,
+    definition TEXT NOT NULL,
+    results_version INTEGER NOT NULL,
+    failure TEXT,
+    traceback TEXT,
+    seconds REAL NOT NULL,
+    versions TEXT NOT NULL,
+    recorded TEXT NOT NULL
+);
+CREATE TABLE result (
+    key TEXT PRIMARY KEY,
+    unit TEXT NOT NULL REFERENCES unit (key) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    method TEXT NOT NULL,
+    error REAL,
+    nll REAL,
+    figures TEXT NOT NULL,
+    parameters TEXT NOT NULL,
+    seconds_shared REAL NOT NULL,
+    seconds_own REAL NOT NULL,
+    warnings TEXT NOT NULL,
+    failure TEXT,
+    UNIQUE (unit, method)
+);
+CREATE TABLE claim (
+    unit TEXT PRIMARY KEY,
+    holder TEXT NOT NULL,
+    expires REAL NOT NULL
+);
+"""
+
+_WORDS = {
+    "SQLITE_FULL": "the disk is full. Free some space and run again; what it holds is intact",
+    "SQLITE_IOERR": "the disk does not take what is written, it may be full. What it holds is "
+    "intact; run again when there is space",
+    "SQLITE_READONLY": "it is read-only. Make the file and its folder writable",
+    "SQLITE_CANTOPEN": "it cannot be opened. See that its folder exists and can be written to",
+    "SQLITE_NOTADB": "it is not a SQLite database. Choose another name",
+    "SQLITE_CORRUPT": "the file is damaged. Restore it from a copy",
+    "SQLITE_BUSY": "another process keeps it locked. See which one, and run again",
+}
+
+
+class StoreError(RuntimeError):
+    """A store that cannot be opened, read or written, with the reason.
+
+    Examples
+    --------
+    >>> from polychotomy.study.store import Store
+    >>> Store("no/such/folder/study.db")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    polychotomy.study.store.StoreError: The store ...study.db cannot be used: it cannot be opened...
+    """
+
+
+def new_holder() -> str:
+    """Return a name for a driver that claims units: its host, its process, and a random part.
+
+    Examples
+    --------
+    >>> from polychotomy.study.store import new_holder
+    >>> new_holder().count("/")
+    2
+    """
+    return f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex[:8]}"
+
+
+class Store:
+    """Results of studies, in one SQLite file in WAL mode.
+
+    A unit's results are written in one transaction, when all its methods are done, under keys
+    that hash everything that determines them. A finished unit is never overwritten. Several
+    drivers may share the file (on one machine: SQLite's WAL mode is not for network file
+    systems); a driver claims a unit before it runs it, and claims expire unless renewed.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; it is made if it does not exist.
+    read_only : bool, default=False
+        Whether to open an existing store for reading alone.
+    patience : float, default=60.0
+        For how many seconds to wait while another process writes.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from polychotomy.study.store import Store
+    >>> from polychotomy.study.units import MethodResult, Outcome, Unit
+    >>> unit = Unit("demo", "iris", "0f3a", 0, "svm", {"methods": ["max_wins"]})
+    >>> with TemporaryDirectory() as folder, Store(folder + "/study.db") as store:
+    ...     print(store.record(unit, Outcome((MethodResult("max_wins", error=0.04),))))
+    ...     print(store.record(unit, Outcome((MethodResult("max_wins", error=0.05),))))
+    ...     print([(row["dataset"], row["method"], row["error"]) for row in store.results()])
+    True
+    False
+    [('iris', 'max_wins', 0.04)]
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, read_only: bool = False, patience: float = 60.0
+    ) -> None:
+        self.path = Path(path)
+        self.read_only = read_only
+        with self._in_words():
+            self._db = self._connect(patience)
+        try:
+            with self._in_words():
+                self._prepare()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.path)!r})"
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    # Opening
+
+    def _connect(self, patience: float) -> sqlite3.Connection:
+        if not self.read_only:
+            return self._open("mode=rwc", patience)
+        db = self._open("mode=ro", patience)
+        try:
+            db.execute("PRAGMA user_version")
+        except sqlite3.OperationalError:
+            # In a folder that cannot be written to, a WAL database opens only as immutable,
+            # which it is if nobody has left a log beside it.
+            db.close()
+            if self.path.with_name(self.path.name + "-wal").exists():
+                raise
+            db = self._open("immutable=1", patience)
+        return db
+
+    def _open(self, query: str, patience: float) -> sqlite3.Connection:
+        uri = f"{self.path.absolute().as_uri()}?{query}"
+        return sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
+
+    def _prepare(self) -> None:
+        """Check whose database this is, and make the tables of a new one."""
+        self._db.execute("PRAGMA foreign_keys = ON")
+        if self.read_only:
+            self._check_schema(self._pragma("user_version"))
+            return
+        if self._is_empty():
+            self._use_wal()
+        # FULL: a commit is on the disk when it returns, whatever happens to the machine.
+        self._db.execute("PRAGMA synchronous = FULL")
+        with self._transaction():  # which a read-only file refuses here, not hours later
+            if self._is_empty():
+                for statement in filter(str.strip, _SCHEMA.split(";")):
+                    self._db.execute(statement)
+                self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+                self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            self._check_schema(self._pragma("user_version"))
+        self._use_wal()
+
+    def _use_wal(self) -> None:
+        """Switch to WAL mode; SQLite does not wait for others by itself here."""
+        give_up = time.monotonic() + 30
+        while True:
+            try:
+                mode = self._pragma("journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > give_up:
+                    raise
+                time.sleep(0.01)
+                continue
+            if mode != "wal":
+                raise StoreError(
+                    f"The store {self.path} does not take WAL mode; keep it on a local disk."
+                )
+            return
+
+    def _pragma(self, words: str) -> Any:
+        return self._db.execute(f"PRAGMA {words}").fetchone()[0]
+
+    def _is_empty(self) -> bool:
+        return not self._db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+
+    def _check_schema(self, version: int) -> None:
+        if self._pragma("application_id") != _APPLICATION_ID:
+            raise StoreError(
+                f"{self.path} is a SQLite database, but no store of studies. Choose another name."
+            )
+        if version > SCHEMA_VERSION:
+            raise StoreError(
+                f"The store {self.path} was written by a newer polychotomy (schema {version}; this "
+                f"one knows up to {SCHEMA_VERSION}). Update polychotomy, or choose another store."
+            )
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        """Turn SQLite's errors into sentences."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            name = str(getattr(error, "sqlite_errorname", ""))
+            words = next((text for start, text in _WORDS.items() if name.startswith(start)), None)
+            reason = f"{words} ({error})" if words else str(error)
+            raise StoreError(f"The store {self.path} cannot be used: {reason}.") from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Write all or nothing, whatever stops us."""
+        with self._in_words():
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    # Results
+
+    def record(self, unit: Unit, outcome: Outcome) -> bool:
+        """Write the outcome of a unit, all of it or nothing, and drop the claim on it.
+
+        Results replace a failure of the same unit; nothing replaces results.
+
+        Parameters
+        ----------
+        unit : Unit
+            What was run.
+        outcome : Outcome
+            How it ended.
+
+        Returns
+        -------
+        recorded : bool
+            False if the unit was finished already (by another driver), and nothing was written.
+        """
+        with self._transaction() as db:
+            found = db.execute("SELECT failure FROM unit WHERE key = ?", [unit.key]).fetchone()
+            if found and (found[0] is None or outcome.failure is not None):
+                return False
+            if found:
+                db.execute("DELETE FROM unit WHERE key = ?", [unit.key])
+            db.execute(*_insertion("unit", _unit_row(unit, outcome)))
+            for row in _result_rows(unit, outcome):
+                db.execute(*_insertion("result", row))
+            db.execute("DELETE FROM claim WHERE unit = ?", [unit.key])
+        return True
+
+    def finished(self, units: Iterable[Unit]) -> set[str]:
+        """Return the keys of those units that have an outcome, failures included.
+
+        Parameters
+        ----------
+        units : iterable of Unit
+            What to look for.
+        """
+        return {row["key"] for row in self._read("SELECT key FROM unit WHERE {}", "key", units)}
+
+    def failed(self, units: Iterable[Unit] | None = None) -> list[dict[str, Any]]:
+        """Return the units that failed as a whole, with the reason.
+
+        Parameters
+        ----------
+        units : iterable of Unit, optional
+            Which units to look at; all of them by default.
+
+        Returns
+        -------
+        rows : list of dict
+            With "study", "dataset", "partition", "sweep", "unit" (its key), "failure" and
+            "traceback".
+        """
+        return self._read(
+            "SELECT study, dataset, partition, sweep, key AS unit, failure, traceback FROM unit "
+            "WHERE failure IS NOT NULL AND {} ORDER BY study, dataset, sweep, partition, key",
+            "key",
+            units,
+        )
+
+    def results(self, units: Iterable[Unit] | None = None) -> list[dict[str, Any]]:
+        """Return one row for each method of each unit, and one for each unit that failed.
+
+        Parameters
+        ----------
+        units : iterable of Unit, optional
+            Which units' results to return. Without it, all are; that is refused if the store
+            holds results of several definitions of one study, data set and sweep, which must
+            not be mixed.
+
+        Returns
+        -------
+        rows : list of dict
+            Ordered by study, data set, sweep and partition. A unit that failed as a whole has
+            the method None and its reason as "failure".
+        """
+        if units is None:
+            self._refuse_mixture()
+        rows = self._read(
+            "SELECT unit.study, unit.dataset, unit.dataset_checksum, unit.partition, unit.sweep, "
+            "result.method, result.error, result.nll, result.figures, result.parameters, "
+            "result.seconds_shared, result.seconds_own, result.warnings, "
+            "coalesce(result.failure, unit.failure) AS failure, unit.seconds AS seconds_unit, "
+            "unit.versions, unit.recorded, unit.definition, unit.results_version, "
+            "unit.key AS unit, result.key "
+            "FROM unit LEFT JOIN result ON result.unit = unit.key WHERE {} "
+            "ORDER BY unit.study, unit.dataset, unit.sweep, unit.partition, unit.key, "
+            "result.position",
+            "unit.key",
+            units,
+        )
+        empty = {"figures": "{}", "parameters": "{}", "warnings": "[]"}
+        for row in rows:
+            for name in ("figures", "parameters", "warnings", "versions", "definition"):
+                row[name] = json.loads(row[name] or empty[name])
+        return rows
+
+    def forget(self, units: Iterable[Unit], *, only_failed: bool = False) -> int:
+        """Delete the outcomes of units, so that they are run again; return how many.
+
+        Parameters
+        ----------
+        units : iterable of Unit
+            What to forget.
+        only_failed : bool, default=False
+            Whether to keep the units with results.
+        """
+        which = " AND failure IS NOT NULL" if only_failed else ""
+        with self._transaction() as db:
+            cursor = db.execute(
+                f"DELETE FROM unit WHERE key IN (SELECT value FROM json_each(?)){which}",
+                [_keys(units)],
+            )
+            return cursor.rowcount
+
+    def export_csv(self, path: str | os.PathLike[str], units: Iterable[Unit] | None = None) -> None:
+        """Write the results as CSV; numbers are written so that they read back exactly.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, replaced as a whole when all is written.
+        units : iterable of Unit, optional
+            As for `results`.
+        """
+        _export.write_csv(self.results(units), Path(path))
+
+    def export_parquet(
+        self, path: str | os.PathLike[str], units: Iterable[Unit] | None = None
+    ) -> None:
+        """Write the results as Parquet, which needs pyarrow.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, replaced as a whole when all is written.
+        units : iterable of Unit, optional
+            As for `results`.
+        """
+        _export.write_parquet(self.results(units), Path(path))
+
+    def _read(self, query: str, column: str, units: Iterable[Unit] | None) -> list[dict[str, Any]]:
+        """Run a query with {} in the place of the condition that chooses units."""
+        chosen = f"{column} IN (SELECT value FROM json_each(?))"
+        with self._in_words():
+            cursor = self._db.execute(
+                query.format("1" if units is None else chosen),
+                [] if units is None else [_keys(units)],
+            )
+            names = [description[0] for description in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def _refuse_mixture(self) -> None:
+        mixed = self._read(
+            "SELECT study, dataset, sweep FROM unit WHERE {} GROUP BY study, dataset, sweep "
+            "HAVING count(DISTINCT family) > 1 ORDER BY study, dataset, sweep LIMIT 1",
+            "key",
+            None,
+        )
+        if mixed:
+            where = mixed[0]
+            raise ValueError(
+                f"The store {self.path} holds results of several definitions of sweep "
+                f"{where['sweep']!r} on {where['dataset']!r} in study {where['study']!r}; pass the "
+                "units of the one that you want."
+            )
+
+    # Claims
+
+    def claim(self, unit: Unit, holder: str, seconds: float) -> bool:
+        """Claim a unit for a driver, unless it is finished or somebody else's.
+
+        Parameters
+        ----------
+        unit : Unit
+            What is to be run.
+        holder : str
+            The driver, from `new_holder`.
+        seconds : float
+            When the claim expires, unless it is renewed before.
+
+        Returns
+        -------
+        claimed : bool
+        """
+        with self._transaction() as db:
+            if db.execute("SELECT 1 FROM unit WHERE key = ?", [unit.key]).fetchone():
+                return False
+            found = db.execute(
+                "SELECT holder, expires FROM claim WHERE unit = ?", [unit.key]
+            ).fetchone()
+            if found and found[0] != holder and found[1] > time.time() and not _is_dead(found[0]):
+                return False
+            row = {"unit": unit.key, "holder": holder, "expires": time.time() + seconds}
+            db.execute("DELETE FROM claim WHERE unit = ?", [unit.key])
+            db.execute(*_insertion("claim", row))
+        return True
+
+    def renew(self, holder: str, seconds: float) -> None:
+        """Put off the expiry of all claims of a driver.
+
+        Parameters
+        ----------
+        holder : str
+            The driver.
+        seconds : float
+            When they expire, from now.
+        """
+        with self._transaction() as db:
+            db.execute(
+                "UPDATE claim SET expires = ? WHERE holder = ?", [time.time() + seconds, holder]
+            )
+
+    def release(self, holder: str) -> None:
+        """Give up all claims of a driver.
+
+        Parameters
+        ----------
+        holder : str
+            The driver.
+        """
+        with self._transaction() as db:
+            db.execute("DELETE FROM claim WHERE holder = ?", [holder])
+
+    def claims(self) -> dict[str, str]:
+        """Return who holds which unit: a driver for each key of a claimed unit."""
+        return {
+            row["unit"]: row["holder"]
+            for row in self._read("SELECT unit, holder FROM claim WHERE {}", "unit", None)
+        }
+
+
+def _is_dead(holder: str) -> bool:
+    """Whether a driver is a process of this machine that is no more.
+
+    A driver that was killed leaves its claims behind; without this, whoever resumes at once would
+    have to wait for them to expire. If in doubt, it lives.
+    """
+    host, pid, _ = holder.rsplit("/", 2)
+    if os.name != "posix" or host != socket.gethostname():
+        return False
+    with suppress(PermissionError):
+        try:
+            os.kill(int(pid), 0)
+        except ProcessLookupError:
+            return True
+    return False
+
+
+def _keys(units: Iterable[Unit]) -> str:
+    return json.dumps([unit.key for unit in units])
+
+
+def _insertion(table: str, row: dict[str, Any]) -> tuple[str, list[Any]]:
+    marks = ", ".join("?" * len(row))
+    return f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", list(row.values())
+
+
+def _unit_row(unit: Unit, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "key": unit.key,
+        "family": unit.family,
+        "study": unit.study,
+        "dataset": unit.dataset,
+        "dataset_checksum": unit.dataset_checksum,
+        "partition": unit.partition,
+        "sweep": unit.sweep,
+        "definition": canonical(unit.definition),
+        "results_version": unit.results_version,
+        "failure": outcome.failure,
+        "traceback": outcome.traceback,
+        "seconds": outcome.seconds,
+        "versions": json.dumps(dict(outcome.versions)),
+        "recorded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def _result_rows(unit: Unit, outcome: Outcome) -> Iterator[dict[str, Any]]:
+    for position, result in enumerate(outcome.results):
+        yield {
+            "key": digest({"unit": unit.key, "method": result.method}),
+            "unit": unit.key,
+            "position": position,
+            "method": result.method,
+            "error": result.error,
+            "nll": result.nll,
+            "figures": json.dumps(result.figures),
+            "parameters": json.dumps(result.parameters),
+            "seconds_shared": result.seconds_shared,
+            "seconds_own": result.seconds_own,
+            "warnings": json.dumps(list(result.warnings)),
+            "failure": result.failure,
+        }
