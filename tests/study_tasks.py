@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+from threadpoolctl import threadpool_info
 
 from polychotomy.study.driver import run_study
 from polychotomy.study.executors import InProcess, LocalProcesses
@@ -34,12 +35,13 @@ def wait_until(condition) -> None:
 
 
 def compute(unit: Unit) -> list[MethodResult]:
-    """Multiply matrices whose size makes BLAS use all threads that it is allowed."""
+    """Multiply and invert matrices."""
     _log(unit)
     time.sleep(unit.definition.get("sleep", 0.0))
     rng = np.random.default_rng(unit.seed("matrix"))
     size = unit.definition.get("size", 40)
     X = rng.normal(size=(size, size))
+    threads = max(library["num_threads"] for library in threadpool_info())
     inverse = np.linalg.inv(X @ X.T + np.eye(size))
     return [
         MethodResult(
@@ -47,7 +49,7 @@ def compute(unit: Unit) -> list[MethodResult]:
             error=float(abs(inverse[i, i])),
             nll=float(np.log(abs(inverse).sum())) if i else None,
             figures={"trace": np.trace(inverse)},
-            parameters={"C": 10.0**i},
+            parameters={"C": 10.0**i, "threads": threads},
             seconds_shared=time.perf_counter(),
             warnings=["slow"] if i else [],
         )

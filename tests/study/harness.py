@@ -34,7 +34,7 @@ def count_finished(path, units):
 def driver(*args, **options):
     """Run a driver in a process that is forked from one with all imports done."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["study_tasks"])
+    context.set_forkserver_preload(["polychotomy.study.driver"])
     process = context.Process(target=study_tasks.drive, args=args, kwargs=options)
     process.start()
     try:

@@ -15,6 +15,7 @@ from .work import perform
 
 _GATHER_SECONDS = 30.0
 _LOOK_SECONDS = 1.0
+_PATIENT = {"distributed.deploy.lost-worker-timeout": "1 day"}
 
 
 class DaskCluster:
@@ -87,6 +88,7 @@ class DaskCluster:
     @contextmanager
     def _connected(self) -> Iterator[Any]:
         try:
+            import dask
             import distributed
         except ImportError as error:
             raise ImportError(
@@ -95,12 +97,15 @@ class DaskCluster:
         if self.client is not None:
             yield self.client
             return
-        dask: Any = distributed  # which has no types for its constructors
+        make: Any = distributed  # whose constructors have no types
         with ExitStack() as stack:
             where = self.address
             if where is None:
+                # On a busy machine a worker that died may take longer to come back than the 15
+                # seconds after which Dask would give it up for good.
+                stack.enter_context(dask.config.set(_PATIENT))
                 where = stack.enter_context(
-                    dask.LocalCluster(
+                    make.LocalCluster(
                         n_workers=self.n_workers or usable_cores(),
                         threads_per_worker=1,
                         processes=True,
@@ -108,7 +113,7 @@ class DaskCluster:
                     )
                 )
             try:
-                client = dask.Client(where, set_as_default=False)
+                client = make.Client(where, set_as_default=False)
             except OSError as error:
                 raise ConnectionError(
                     f"There is no Dask scheduler at {where}; see that it runs and that the address "

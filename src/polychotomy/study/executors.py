@@ -5,10 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
 from typing import Protocol
 
 from .units import Outcome, Unit
@@ -129,8 +132,8 @@ class LocalProcesses:
     """Run the units in processes of this machine, one unit at a time in each.
 
     Each process is looked after by itself (a pool of `concurrent.futures` is broken as a whole
-    when one of its processes dies). Processes are spawned: a script that uses this must do so
-    under ``if __name__ == "__main__":``.
+    when one of its processes dies). Each starts afresh: a script that uses this must do so under
+    ``if __name__ == "__main__":``.
 
     Parameters
     ----------
@@ -181,13 +184,25 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+def _context() -> BaseContext:
+    """Return how processes are started: never by a fork of the driver, which has threads."""
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    # Workers are forked from a process that has imported the library once and does nothing else.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    return context
+
+
 class _Worker:
     """A process with a pipe to it, and the unit that it works on."""
 
     def __init__(self, task: str) -> None:
-        context = multiprocessing.get_context("spawn")
+        context = _context()
         self.pipe, far_end = context.Pipe()
-        self._process = context.Process(target=_serve, args=(far_end, task), daemon=True)
+        self._process: BaseProcess = context.Process(  # type: ignore[attr-defined]
+            target=_serve, args=(far_end, task), daemon=True
+        )
         self._process.start()
         far_end.close()
         self.unit: Unit | None = None
