@@ -71,6 +71,12 @@ def misbehave(unit: Unit) -> list[MethodResult]:
         return []
     if deed == "sleep":
         time.sleep(HANGS_AFTER)
+    if deed == "hold once" and first:
+        _log(unit)
+        wait_until((Path(unit.definition["folder"]) / "go").exists)
+    if deed == "meet":
+        _log(unit)
+        wait_until(lambda: len({pid for _, pid in runs(unit.definition["log"])}) >= 2)
     return compute(unit)
 
 
@@ -87,6 +93,12 @@ def read_dataset(unit: Unit) -> list[MethodResult]:
     return [MethodResult("read", error=0.0)]
 
 
+def look_around(unit: Unit) -> list[MethodResult]:
+    """Say where the worker is."""
+    where = {"folder": os.getcwd(), "variable": os.environ.get("STUDY_TRIAL")}
+    return [MethodResult("look", error=0.0, parameters=where)]
+
+
 def _first_time(unit: Unit) -> bool:
     try:
         (Path(unit.definition["folder"]) / unit.key).touch(exist_ok=False)
@@ -100,6 +112,14 @@ def _log(unit: Unit) -> None:
     if "log" in unit.definition:
         with Path(unit.definition["log"]).open("a") as file:
             file.write(f"{unit.partition} {os.getpid()}\n")
+
+
+def runs(log) -> list[tuple[int, int]]:
+    """Return the partition and process of each run that was begun."""
+    if not Path(log).exists():
+        return []
+    lines = Path(log).read_text().splitlines()
+    return [(int(partition), int(pid)) for partition, pid in map(str.split, lines)]
 
 
 def drive(path: str, work: list[Unit], task: str, n_workers: int = 0, lease: float = 60.0) -> None:

@@ -11,7 +11,7 @@ import pytest
 from polychotomy.study.driver import Progress, run_study
 from polychotomy.study.store import Store, StoreError, new_holder
 from polychotomy.study.work import WorkerError
-from study_tasks import units, wait_until
+from study_tasks import runs, units, wait_until
 
 from . import harness
 
@@ -23,9 +23,9 @@ def path(tmp_path):
     return tmp_path / "study.db"
 
 
-def runs(log):
+def begun(log):
     """Return the partitions that were begun, in order."""
-    return [int(line.split()[0]) for line in log.read_text().splitlines()] if log.exists() else []
+    return [partition for partition, _ in runs(log)]
 
 
 def test_finished_units_are_not_run_again(path, tmp_path):
@@ -34,7 +34,7 @@ def test_finished_units_are_not_run_again(path, tmp_path):
     run_study(work[:2], "study_tasks:compute", path)
     seen = []
     last = run_study(work, "study_tasks:compute", path, on_progress=seen.append)
-    assert runs(log) == [0, 1, 2, 3]
+    assert begun(log) == [0, 1, 2, 3]
     assert [(p.finished, p.failed, p.unit) for p in seen] == [
         (2, 0, None),
         (3, 0, work[2]),
@@ -59,17 +59,17 @@ def test_dear_units_start_first(path, tmp_path):
         for unit, cost in zip(units(4, log=str(log)), [1, 3, 0, 3], strict=True)
     ]
     run_study(work, "study_tasks:compute", path)
-    assert runs(log) == [1, 3, 0, 2]
+    assert begun(log) == [1, 3, 0, 2]
 
 
 def test_failed_units_are_run_again_only_when_asked(path, tmp_path):
     work = units(2, deeds={"0": "raise"}, folder=str(tmp_path), log=str(tmp_path / "log"))
     assert run_study(work, "study_tasks:misbehave", path).failed == 1
     assert run_study(work, "study_tasks:misbehave", path).failed == 1
-    assert runs(tmp_path / "log") == [1]
+    assert begun(tmp_path / "log") == [1]
     last = run_study(work, "study_tasks:compute", path, retry_failed=True)
     assert (last.finished, last.failed) == (2, 0)
-    assert runs(tmp_path / "log") == [1, 0]
+    assert begun(tmp_path / "log") == [1, 0]
 
 
 def test_without_resume_all_units_are_run_anew(path, tmp_path):
@@ -77,7 +77,7 @@ def test_without_resume_all_units_are_run_anew(path, tmp_path):
     other = units(1, size=41)
     run_study(work + other, "study_tasks:compute", path)
     run_study(work, "study_tasks:compute", path, resume=False)
-    assert runs(tmp_path / "log") == [0, 1, 0, 1]
+    assert begun(tmp_path / "log") == [0, 1, 0, 1]
     assert len(harness.contents(path, work + other)) == 9
 
 
@@ -94,7 +94,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_run(path):
 @posix
 def test_killed_at_random_moments_and_resumed_nothing_is_lost_or_stored_twice(path, tmp_path):
     log = tmp_path / "log"
-    work = units(200, sleep=0.003, log=str(log))
+    work = units(120, sleep=0.003, log=str(log))
     expected = harness.uninterrupted(tmp_path, work)
     log.unlink()
     rng = random.Random(7)
@@ -102,8 +102,8 @@ def test_killed_at_random_moments_and_resumed_nothing_is_lost_or_stored_twice(pa
     for _ in range(25):
         with harness.driver(path, work, "compute") as process:
             # From the birth of the driver on, or from its first or second unit on.
-            begun = len(runs(log)) + rng.choice([0, 1, 1, 2, 2])
-            wait_until(lambda begun=begun: len(runs(log)) >= begun)
+            until = len(begun(log)) + rng.choice([0, 1, 1, 2, 2])
+            wait_until(lambda until=until: len(begun(log)) >= until)
             time.sleep(rng.uniform(0.0, 0.015))
             process.kill()
             assert harness.ended(process) == -signal.SIGKILL, "all was done too soon"
@@ -114,7 +114,7 @@ def test_killed_at_random_moments_and_resumed_nothing_is_lost_or_stored_twice(pa
         assert harness.ended(process) == 0
     assert harness.contents(path) == expected
     # Only a unit that was being run at a kill was run again.
-    assert len(work) <= len(runs(log)) <= len(work) + len(counts)
+    assert len(work) <= len(begun(log)) <= len(work) + len(counts)
 
 
 @posix
@@ -125,8 +125,8 @@ def test_a_killed_driver_takes_its_workers_along(path, tmp_path):
         wait_until(lambda: path.exists() and harness.count_finished(path, work) >= 2)
         process.kill()
         assert harness.ended(process) == -signal.SIGKILL
-    workers = {int(line.split()[1]) for line in log.read_text().splitlines()}
-    assert process_numbers(workers) <= workers
+    workers = {pid for _, pid in runs(log)}
+    assert len(workers) == 2
     wait_until(lambda: not process_numbers(workers))
     before = harness.count_finished(path, work)
     run_study(work, "study_tasks:compute", path)
@@ -163,37 +163,40 @@ def test_ctrl_c_stops_within_seconds_and_keeps_what_is_finished(path, tmp_path, 
 @posix
 def test_two_drivers_share_a_store_and_run_each_unit_once(path, tmp_path):
     log = tmp_path / "log"
-    work = units(40, sleep=0.01, log=str(log))
+    work = units(30, sleep=0.003, deeds={"0": "meet"}, folder=str(tmp_path), log=str(log))
     with (
-        harness.driver(path, work, "compute") as one,
-        harness.driver(path, work, "compute") as two,
+        harness.driver(path, work, "misbehave") as one,
+        harness.driver(path, work, "misbehave") as two,
     ):
         assert harness.ended(one) == 0
         assert harness.ended(two) == 0
-    assert sorted(runs(log)) == list(range(40))
-    workers = {line.split()[1] for line in log.read_text().splitlines()}
-    assert len(workers) == 2
-    log.unlink()
-    assert harness.contents(path) == harness.uninterrupted(tmp_path, work)
+    assert sorted(begun(log)) == [0, *range(30)]  # the one that waits for the other notes it twice
+    assert len({pid for _, pid in runs(log)}) == 2
+    assert harness.contents(path) == harness.uninterrupted(tmp_path, work, "misbehave")
 
 
 @posix
 def test_a_driver_that_was_suspended_does_not_store_what_another_has_done(path, tmp_path):
     log = tmp_path / "log"
-    work = units(3, sleep=0.4, log=str(log))
-    with harness.driver(path, work, "compute", lease=1.0) as sleeper:
-        wait_until(lambda: runs(log))
+    work = units(3, deeds={"0": "hold once"}, folder=str(tmp_path), log=str(log))
+    with harness.driver(path, work, "misbehave", lease=1.0) as sleeper:
+        wait_until(lambda: begun(log))
         os.kill(sleeper.pid, signal.SIGSTOP)
-        begun = runs(log)
-        with harness.driver(path, work, "compute", lease=1.0) as other:
+        with harness.driver(path, work, "misbehave", lease=1.0) as other:
             assert harness.ended(other) == 0
-        assert set(begun) <= set(runs(log)[len(begun) :])  # it was taken over
-        before = harness.contents(path)
+        before = harness.contents(path, all_released=False)
+        (tmp_path / "go").touch()
         os.kill(sleeper.pid, signal.SIGCONT)
         assert harness.ended(sleeper) == 0
+    assert sorted(begun(log)) == [
+        0,
+        0,
+        0,
+        1,
+        2,
+    ]  # held, taken over, run to its end
     assert harness.contents(path) == before
-    log.unlink()
-    assert before == harness.uninterrupted(tmp_path, work)
+    assert before == harness.uninterrupted(tmp_path, work, "misbehave")
 
 
 def test_the_claim_of_a_silent_driver_expires(path):
@@ -203,25 +206,30 @@ def test_the_claim_of_a_silent_driver_expires(path):
         assert run_study(work, "study_tasks:compute", store, lease=0.2).finished == 2
 
 
+@posix
 def test_claims_are_renewed_while_a_unit_is_run(path, tmp_path):
-    # The unit takes five leases; another driver finds it claimed all the time.
-    work = units(1, sleep=1.0, log=str(tmp_path / "log"))
-    with harness.driver(path, work, "compute", lease=0.2):
-        wait_until(lambda: runs(tmp_path / "log"))
+    work = units(1, deeds={"0": "sleep"}, folder=str(tmp_path))
+
+    def expiry():
         with Store(path) as store:
-            while not store.finished(work):
-                assert not store.claim(work[0], new_holder(), 60.0)
-                time.sleep(0.02)
+            found = store._db.execute("SELECT expires FROM claim").fetchone()
+        return found[0] if found else 0.0
+
+    with harness.driver(path, work, "misbehave", lease=0.4):
+        wait_until(lambda: path.exists() and expiry() > 0)
+        for _ in range(2):
+            last = expiry()
+            wait_until(lambda last=last: expiry() > last)
 
 
 def test_a_full_disk_stops_the_study_and_keeps_what_is_finished(path, tmp_path):
-    work = units(200)
+    work = units(40)
     with Store(path) as store:
-        store._db.execute(f"PRAGMA max_page_count = {store._pragma('page_count') + 20}")
+        store._db.execute(f"PRAGMA max_page_count = {store._pragma('page_count') + 6}")
         with pytest.raises(StoreError, match="the disk is full"):
             run_study(work, "study_tasks:compute", store)
     n_finished = harness.count_finished(path, work)
-    assert 0 < n_finished < 200
+    assert 0 < n_finished < 40
     with Store(path) as store:
         assert len(store.results()) == 3 * n_finished
     run_study(work, "study_tasks:compute", path)
@@ -230,14 +238,14 @@ def test_a_full_disk_stops_the_study_and_keeps_what_is_finished(path, tmp_path):
 
 def test_a_disk_that_refuses_to_write_is_said_to(path, tmp_path):
     resource = pytest.importorskip("resource")
-    work = units(50)
+    work = units(40)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, hard))
     try:
         with pytest.raises(StoreError, match="the disk does not take what is written"):
             run_study(work, "study_tasks:compute", path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert 0 < harness.count_finished(path, work) < 50
+    assert 0 < harness.count_finished(path, work) < 40
     run_study(work, "study_tasks:compute", path)
     assert harness.contents(path) == harness.uninterrupted(tmp_path, work)

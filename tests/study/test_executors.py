@@ -144,6 +144,23 @@ def test_workers_that_cannot_start_are_no_fault_of_the_units(monkeypatch):
     assert multiprocessing.active_children() == []
 
 
+def test_workers_follow_the_driver_s_folder_and_environment(tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        monkeypatch.setenv("STUDY_TRIAL", name)
+        [outcome] = run(LocalProcesses(1), units(1), "look_around").values()
+        assert outcome.results[0].parameters == {"folder": os.getcwd(), "variable": name}
+
+
+def test_a_unit_that_was_put_back_is_the_next_one():
+    backlog = executors.Backlog(units(3))
+    first = backlog.take()
+    backlog.put_back(first)
+    assert [backlog.take().partition for _ in range(3)] == [0, 1, 2]
+    assert backlog.take() is None
+
+
 def test_a_number_of_workers_below_one_is_refused():
     with pytest.raises(ValueError, match="n_workers must be at least 1, got 0"):
         LocalProcesses(0)

@@ -218,9 +218,8 @@ def _held_claims(store: Store, holder: str, lease: float) -> Iterator[None]:
 
 
 def _renew_until(stopped: threading.Event, store: Store, holder: str, lease: float) -> None:
-    # If a claim cannot be renewed, the worst is that another driver runs the unit too; what
-    # keeps the store from being written is said when a result is recorded.
-    with suppress(StoreError), Store(store.path, patience=1.0) as own:
-        while not stopped.wait(lease / 4):
-            with suppress(StoreError):
-                own.renew(holder, lease)
+    # If claims cannot be renewed, the worst is that another driver runs a unit too; what keeps
+    # the store from being written is said when a result is recorded.
+    while not stopped.wait(lease / 4):
+        with suppress(StoreError), Store(store.path, patience=min(lease / 4, 2.0)) as own:
+            own.renew(holder, lease)

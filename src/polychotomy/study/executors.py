@@ -89,25 +89,26 @@ class Backlog:
 
     def __init__(self, units: Iterable[Unit]) -> None:
         self._fresh = iter(units)
+        self._returned: list[Unit] = []
         self._again: deque[Unit] = deque()
         self._deaths: Counter[str] = Counter()
 
     def take(self) -> Unit | None:
         """Return the next unit, or None if there is none at the moment."""
-        unit = next(self._fresh, None)
+        unit = self._returned.pop() if self._returned else next(self._fresh, None)
         if unit is None and self._again:
             unit = self._again.popleft()
         return unit
 
     def put_back(self, unit: Unit) -> None:
-        """Take back a unit that nobody has begun.
+        """Take back a unit that nobody has begun, to be the next one.
 
         Parameters
         ----------
         unit : Unit
             What was taken.
         """
-        self._again.append(unit)
+        self._returned.append(unit)
 
     def lost(self, unit: Unit, how: str) -> Outcome | None:
         """Note that the worker of a unit died; return the unit's outcome if it is to blame.
@@ -201,7 +202,7 @@ class _Worker:
         context = _context()
         self.pipe, far_end = context.Pipe()
         self._process: BaseProcess = context.Process(  # type: ignore[attr-defined]
-            target=_serve, args=(far_end, task), daemon=True
+            target=_serve, args=(far_end, task, os.getcwd(), dict(os.environ)), daemon=True
         )
         self._process.start()
         far_end.close()
@@ -316,11 +317,14 @@ class _Shift:
             worker.stop()
 
 
-def _serve(pipe: Connection, task: str) -> None:
+def _serve(pipe: Connection, task: str, folder: str, environment: dict[str, str]) -> None:
     """Work on units from a pipe until it is closed: the main function of a worker process."""
     # Ctrl-C in a terminal reaches all processes; the driver's decides what to do about it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    # The process that this one was forked from may be older than the driver's present setting.
+    os.chdir(folder)
+    os.environ.update(environment)
     # For libraries that a task loads later; those loaded already are limited by `perform`.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
