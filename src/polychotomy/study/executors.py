@@ -24,7 +24,13 @@ _FAILED_STARTS_ALLOWED = 2
 
 
 class Executor(Protocol):
-    """What a study needs of an executor."""
+    """What a study needs of an executor: anything with this method will do.
+
+    Examples
+    --------
+    >>> from polychotomy.study.executors import Executor, InProcess, LocalProcesses
+    >>> where: list[Executor] = [InProcess(), LocalProcesses(2)]
+    """
 
     def run(self, units: Iterable[Unit], task: str, on_done: OnDone) -> None:
         """Run a task on units, and hand over each outcome when it is there.

@@ -384,6 +384,16 @@ class Store:
             The file, replaced as a whole when all is written.
         units : iterable of Unit, optional
             As for `results`.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from polychotomy.study.store import Store
+        >>> with TemporaryDirectory() as folder, Store(folder + "/study.db") as store:
+        ...     store.export_csv(folder + "/study.csv")
+        ...     Path(folder, "study.csv").read_text()[:46]
+        'study,dataset,dataset_checksum,partition,sweep'
         """
         _export.write_csv(self.results(units), Path(path))
 
@@ -444,6 +454,19 @@ class Store:
         Returns
         -------
         claimed : bool
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> from polychotomy.study.store import Store, new_holder
+        >>> from polychotomy.study.units import Unit
+        >>> unit = Unit("demo", "iris", "0f3a", 0, "svm", {})
+        >>> one, two = new_holder(), new_holder()
+        >>> with TemporaryDirectory() as folder, Store(folder + "/study.db") as store:
+        ...     first = store.claim(unit, one, 60.0), store.claim(unit, two, 60.0)
+        ...     store.release(one)
+        ...     first, store.claim(unit, two, 60.0)
+        ((True, False), True)
         """
         with self._transaction() as db:
             if db.execute("SELECT 1 FROM unit WHERE key = ?", [unit.key]).fetchone():
