@@ -70,7 +70,8 @@ def misbehave(unit: Unit) -> list[MethodResult]:
     if deed == "nothing":
         return []
     if deed == "sleep":
-        time.sleep(HANGS_AFTER)
+        _log(unit)
+        time.sleep(10 * HANGS_AFTER)
     if deed == "hold once" and first:
         _log(unit)
         wait_until((Path(unit.definition["folder"]) / "go").exists)

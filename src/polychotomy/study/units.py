@@ -97,8 +97,8 @@ class Unit:
     sweep : str
         The name of the sweep: the machines whose scores all its methods share.
     definition : mapping
-        Everything else that determines the result (protocol, methods, grids, sizes, seed), in
-        types that JSON has.
+        Everything else that determines the result (the task or protocol, methods, grids, sizes,
+        seed), in types that JSON has.
     cost : float, default=0.0
         A hint: units with a greater cost start first. It is no part of the key.
     results_version : int, default=RESULTS_VERSION
