@@ -362,6 +362,6 @@ def _lacking_classes(data: TrainingSet, splits: Splits, session: Session) -> str
         if len(lacking):
             return (
                 f"Fold {number} of cv has no training rows of class "
-                f"{session.classes[lacking[0]]!r}."
+                f"{session.classes[lacking].tolist()[0]!r}."
             )
     return ""
