@@ -11,6 +11,7 @@
 #include "pairwise.hpp"
 #include "platt.hpp"
 #include "svm_bindings.hpp"
+#include "svm_block_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -156,5 +157,6 @@ NB_MODULE(_core, module) {
     module.def("use_baseline_lanes", &polychotomy::use_baseline_lanes, "only_baseline"_a);
     module.def("lanes_in_use", &polychotomy::lanes_in_use);
     polychotomy::bind_svm(module);
+    polychotomy::bind_svm_block(module);
     polychotomy::bind_klr(module);
 }

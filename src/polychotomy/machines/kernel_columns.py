@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,33 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from .._math import sigmoid
 from .._types import FloatArray, IntArray, Margins, SignArray
 from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows, settle_memory_limit
+from ._on_demand import RowSolver, is_worth_it, solve_on_demand
+from ._solved import Solved, join_columns, scatter
 from .any_learner import single_threaded_blas
 from .base import TrainingOptions
-
-
-@dataclass(frozen=True)
-class Solved:
-    """Solutions of binary problems on one Gram matrix, as the solvers give them.
-
-    Parameters
-    ----------
-    coefficients : ndarray of shape (n_subsets, n_columns, n_rows)
-        The weights of the training rows; 0 for rows that take no part.
-    biases : ndarray of shape (n_subsets, n_columns)
-        The biases.
-    trained : ndarray of shape (n_subsets, n_columns)
-        Whether the column had rows of both signs.
-    converged : ndarray of shape (n_subsets, n_columns)
-        Whether the solver reached its tolerance.
-    iterations : ndarray of shape (n_subsets, n_columns)
-        How many iterations it took.
-    """
-
-    coefficients: FloatArray
-    biases: FloatArray
-    trained: NDArray[np.bool_]
-    converged: NDArray[np.bool_]
-    iterations: NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -72,7 +49,7 @@ class FittedKernels:
         return self.kernel.between(X, self.support_inputs)
 
 
-class ColumnSolver(Protocol):
+class ColumnSolver(RowSolver, Protocol):
     """What a kernel machine has to provide to train columns."""
 
     memory_limit: Any
@@ -131,9 +108,16 @@ class KernelColumns:
         kernel = self.solver.settle(state.X, options.counts)
         n_threads = effective_n_jobs(options.n_jobs)
         with single_threaded_blas():
-            if fits(len(labels), n_threads, self.solver.memory_limit):
-                gram = state.gram(kernel)
-                solved = self.solver.solve(gram, labels, subsets, weights, n_threads)
+            limit = settle_memory_limit(self.solver.memory_limit)
+            # Whether it fits must not depend on n_threads, or the answer would, by rounding.
+            within = fits(len(labels), limit)
+            if is_worth_it(self.solver, kernel, state.X, labels, subsets, within):
+                solved = solve_on_demand(
+                    self.solver, kernel, state.X, labels, subsets, weights, limit, n_threads
+                )
+            elif within:
+                n_threads = most_threads(len(labels), n_threads, limit)
+                solved = self.solver.solve(state.gram(kernel), labels, subsets, weights, n_threads)
             else:
                 solved = self._solve_by_column(state, kernel, labels, subsets, weights, options)
         _warn_unconverged(solved, options)
@@ -154,7 +138,7 @@ class KernelColumns:
         parts = []
         for column in range(labels.shape[1]):
             rows = np.flatnonzero(used & (labels[:, column] != 0))
-            if not fits(len(rows), 1, self.solver.memory_limit):
+            if not fits(len(rows), settle_memory_limit(self.solver.memory_limit)):
                 raise MemoryError(
                     f"The binary problem {options.describe(column)} has {len(rows)} rows, whose "
                     f"Gram matrix of {8 * len(rows) ** 2 / 2**30:.1f} GiB is over the memory "
@@ -170,13 +154,8 @@ class KernelColumns:
                 None if weights is None else weights[rows],
                 1,
             )
-            parts.append(_scatter(part, rows, len(labels)))
-        return Solved(
-            *(
-                np.concatenate([getattr(part, name) for part in parts], axis=1)
-                for name in Solved.__dataclass_fields__
-            )
-        )
+            parts.append(scatter(part, rows, len(labels)))
+        return join_columns(parts)
 
     def is_trained(self, fitted: FittedKernels) -> NDArray[np.bool_]:
         """Say for every column whether it could be trained."""
@@ -237,12 +216,11 @@ def _warn_unconverged(solved: Solved, options: TrainingOptions) -> None:
         )
 
 
-def fits(n_rows: int, n_threads: int, memory_limit: Any) -> bool:
-    """Say whether a Gram matrix, and the copies of it that threads work on, are within limits."""
-    return 8.0 * n_rows**2 * (1 + n_threads) <= settle_memory_limit(memory_limit)
+def fits(n_rows: int, memory_limit: float) -> bool:
+    """Say whether a Gram matrix, what it is computed from and one thread's copy are in limits."""
+    return most_threads(n_rows, 1, memory_limit) == 1
 
 
-def _scatter(part: Solved, rows: IntArray, n_rows: int) -> Solved:
-    coefficients = np.zeros((*part.coefficients.shape[:2], n_rows))
-    coefficients[:, :, rows] = part.coefficients
-    return replace(part, coefficients=coefficients)
+def most_threads(n_rows: int, n_threads: int, memory_limit: float) -> int:
+    """Return how many threads, each with a copy of the Gram matrix, are within the limit."""
+    return int(min(n_threads, memory_limit // (8.0 * max(n_rows, 1) ** 2) - 2))

@@ -11,7 +11,7 @@ from .._checks import positive_number
 from .._math import sigmoid
 from .._native.klr import KlrStatus, solve_klr
 from .._types import FloatArray, IntArray, SignArray
-from .kernel_columns import Solved
+from ._solved import Solved
 from .kernel_machine import IterativeKernelMachine, iteration_limit
 
 
