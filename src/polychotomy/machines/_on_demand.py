@@ -14,8 +14,8 @@ from ..kernels import Kernel
 from ._kernel_rows import CachedRows, LinearRows, RowSource
 from ._solved import Solved, join_columns, scatter
 
-# From here on, one binary problem alone is solved faster than its Gram matrix is computed.
-LEAST_ROWS = 500
+# From here on a binary problem that is solved once needs less time than its Gram matrix.
+LEAST_ROWS = 1000
 # The linear kernel of this many rows a feature is not worth writing down.
 ROWS_A_FEATURE = 10
 # The memory is shared out to so many threads at most, whatever n_jobs is: the answer must not
@@ -56,8 +56,11 @@ def is_worth_it(
         return True
     if len(labels) < LEAST_ROWS or kernel.name == "precomputed":
         return False
-    single = labels.shape[1] * len(subsets) == 1
-    return single or (kernel.name == "linear" and len(labels) >= ROWS_A_FEATURE * X.shape[1])
+    if kernel.name == "linear" and len(labels) >= ROWS_A_FEATURE * X.shape[1]:
+        return True
+    groups = columns_by_participants(labels, subsets)
+    solved_once = len(subsets) == 1 and len(groups) == labels.shape[1]
+    return solved_once and max((len(rows) for _, rows in groups), default=0) >= LEAST_ROWS
 
 
 def solve_on_demand(

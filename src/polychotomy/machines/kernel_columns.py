@@ -35,6 +35,10 @@ class FittedKernels:
 
     def scores(self, X: Any) -> FloatArray:
         """Return the scores of new rows, in blocks of bounded memory."""
+        if self.kernel.name == "linear":
+            # (X Z') c would take as much time and memory for every new row as there are rows in Z.
+            with single_threaded_blas():
+                return np.asarray(X @ (self.support_inputs.T @ self.coefficients)) + self.biases
         scores = np.empty((X.shape[0], len(self.biases)))
         step = max(1, BLOCK_ENTRIES // max(1, len(self.support)))
         with single_threaded_blas():

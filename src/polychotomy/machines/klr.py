@@ -43,7 +43,8 @@ class KernelLogisticRegression(IterativeKernelMachine):
         The largest number of Newton steps for a binary problem.
     memory_limit : float, default=None
         How many bytes Gram matrices may take; half of what is free by default. Over it, every
-        binary problem gets a Gram matrix of its own rows.
+        binary problem gets a Gram matrix of its own rows; if even that is over the limit, `fit`
+        raises MemoryError. The linear kernel of many rows needs no Gram matrix.
 
     Attributes
     ----------

@@ -21,7 +21,9 @@ class SVM(IterativeKernelMachine):
     """Support vector machine: the L1-loss C-SVM with bias, in the dual.
 
     A binary classifier of its own, and as the machine of `PolychotomyClassifier` one that trains
-    all binary problems of a code, in all folds, on one shared Gram matrix.
+    all binary problems of a code, in all folds, on one shared Gram matrix. A single problem, or
+    one that is over `memory_limit`, is solved without a Gram matrix, and so is the linear kernel
+    of many rows.
 
     Parameters
     ----------
@@ -44,8 +46,10 @@ class SVM(IterativeKernelMachine):
     max_iter : int, default=-1
         The largest number of iterations for a binary problem; -1 for a generous one.
     memory_limit : float, default=None
-        How many bytes Gram matrices may take; half of what is free by default. Over it, every
-        binary problem gets a Gram matrix of its own rows.
+        How many bytes the kernel may take; half of what is free by default. Over it there is no
+        Gram matrix: kernel rows are computed when they are needed, and as many as the limit
+        allows are kept. The answer is the same within `tol`, only later. A few rows are kept
+        whatever the limit is.
 
     Attributes
     ----------
