@@ -1,6 +1,5 @@
 """Kernel machines within a memory limit: the same answers, without a Gram matrix."""
 
-import os
 import subprocess
 import sys
 import textwrap
@@ -288,14 +287,12 @@ def test_interrupt(n_jobs):
                 pc.PolychotomyClassifier(machine, n_jobs={n_jobs}).fit(X, y)
         except KeyboardInterrupt:
             print("interrupted", time.monotonic() - sent[0], flush=True)
-            os._exit(0)
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],
         capture_output=True,
         text=True,
         timeout=60,
-        env=os.environ,
     )
     assert done.returncode == 0, done.stderr
     word, seconds = done.stdout.split()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from threading import Event
+from typing import Any
 
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
@@ -13,54 +14,92 @@ from ..kernels import Kernel
 
 # Kernel rows are computed in tiles of at most this many numbers.
 TILE_ENTRIES = 1 << 19
+# More rows at once make fewer, but dearer rounds of a solver; with fewer it would hardly move.
+MOST_AT_ONCE, LEAST_AT_ONCE = 256, 16
 # Two mirrored entries of a Gram matrix may differ by this much of the largest.
 _ASYMMETRY = 1e-5
 
 
-class RowSource(Protocol):
-    """The Gram matrix of some rows, as far as a solver asks for it."""
+class StoppedError(Exception):
+    """Another thread has failed or was interrupted, so that this one need not go on."""
 
-    n_rows: int
-    #: How many rows can be asked for at once.
-    most_at_once: int
-    diagonal: FloatArray
+
+class RowSource:
+    """The Gram matrix of some rows, as far as a solver asks for it.
+
+    Parameters
+    ----------
+    n_rows : int
+        The number of rows.
+    most_at_once : int
+        How many rows can be asked for at once.
+    diagonal : ndarray of shape (n_rows,)
+        The kernel of every row with itself.
+    stop : Event, default=None
+        Set by others to end the work.
+    """
+
+    def __init__(
+        self, n_rows: int, most_at_once: int, diagonal: FloatArray, stop: Event | None = None
+    ) -> None:
+        self.n_rows = n_rows
+        self.most_at_once = most_at_once
+        self.diagonal = diagonal
+        self._stop = stop
 
     def block(self, rows: IntArray) -> FloatArray:
-        """Return the Gram matrix of a few rows."""
-        ...
+        """Return the Gram matrix of a few rows, after checking that it is one."""
+        self.go_on()
+        block = self._block(rows)
+        # The same sentences as for a whole Gram matrix.
+        largest = np.abs(block).max(initial=0.0)
+        if not np.isfinite(largest):
+            raise ValueError("gram must be finite; it has a NaN or infinite entry.")
+        asymmetry = np.abs(block - block.T).max(initial=0.0)
+        if asymmetry > _ASYMMETRY * largest:
+            raise ValueError(
+                f"gram must be symmetric; two mirrored entries differ by {asymmetry:.2g}."
+            )
+        return block
+
+    def go_on(self) -> None:
+        """Raise StoppedError if it is time to stop."""
+        if self._stop is not None and self._stop.is_set():
+            raise StoppedError
 
     def subtract(self, residual: FloatArray, rows: IntArray, amounts: FloatArray) -> None:
         """Subtract the columns of a few rows, times their amounts, from the residuals."""
-        ...
+        raise NotImplementedError
+
+    def _block(self, rows: IntArray) -> FloatArray:
+        raise NotImplementedError
 
 
-class LinearRows:
+class LinearRows(RowSource):
     """The linear kernel, which needs no kernel rows: ``K a = X (X' a)``.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n_rows, n_features)
         The inputs.
+    stop : Event, default=None
+        Set by others to end the work.
     """
 
-    most_at_once = 256
-
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, stop: Event | None = None) -> None:
+        super().__init__(X.shape[0], MOST_AT_ONCE, Kernel("linear").diagonal(X), stop)
         self.X = X
-        self.n_rows = X.shape[0]
-        self.diagonal = Kernel("linear").diagonal(X)
 
-    def block(self, rows: IntArray) -> FloatArray:
-        """Return the Gram matrix of a few rows."""
+    def _block(self, rows: IntArray) -> FloatArray:
         part = self.X[rows]
-        return _checked_block(_products(part, part))
+        return _products(part, part)
 
     def subtract(self, residual: FloatArray, rows: IntArray, amounts: FloatArray) -> None:
         """Subtract the columns of a few rows, times their amounts, from the residuals."""
         residual -= self.X @ (self.X[rows].T @ amounts)
 
 
-class CachedRows:
+class CachedRows(RowSource):
     """Rows of any kernel, computed in batches; those used last are kept.
 
     Parameters
@@ -73,44 +112,47 @@ class CachedRows:
         The rows of X, ascending, that the Gram matrix is of.
     memory : ndarray of shape (n_numbers,)
         Where rows are kept; as `room` says.
+    stop : Event, default=None
+        Set by others to end the work.
     """
 
-    #: More rows at once make fewer, but dearer rounds.
-    most = 256
-    #: A solver that may only look at fewer rows would hardly move.
-    least = 16
-
-    @classmethod
-    def room(cls, n_rows: int, n_bytes: float) -> int:
+    @staticmethod
+    def room(n_rows: int, n_bytes: float) -> int:
         """Return how many numbers to keep within so many bytes; a few rows in any case."""
-        return int(min(max(n_bytes // 8, cls.least * n_rows), n_rows**2))
+        return int(min(max(n_bytes // 8, LEAST_AT_ONCE * n_rows), n_rows**2))
 
-    def __init__(self, kernel: Kernel, X: Any, rows: IntArray, memory: FloatArray) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        rows: IntArray,
+        memory: FloatArray,
+        stop: Event | None = None,
+    ) -> None:
+        n_rows = len(rows)
+        n_kept = min(len(memory) // max(n_rows, 1), n_rows)
         self.kernel = kernel
         self.rows = rows
-        self.n_rows = len(rows)
         self._precomputed = kernel.name == "precomputed"
         # Row numbers ascend, so that as many as there are is all of them.
-        self.X = X if self._precomputed or self.n_rows == X.shape[0] else X[rows]
-        n_kept = min(len(memory) // max(self.n_rows, 1), self.n_rows)
-        self.most_at_once = min(self.most, n_kept)
-        self._kept = memory[: n_kept * self.n_rows].reshape(n_kept, self.n_rows)
+        self.X = X if self._precomputed or n_rows == X.shape[0] else X[rows]
+        if self._precomputed:
+            diagonal = np.asarray(X[rows, rows], dtype=np.float64).ravel()
+        else:
+            diagonal = kernel.diagonal(self.X)
+        super().__init__(n_rows, min(MOST_AT_ONCE, n_kept), diagonal, stop)
+        self._kept = memory[: n_kept * n_rows].reshape(n_kept, n_rows)
         self._place_of = np.full(self.n_rows, -1)
         self._row_at = np.full(n_kept, -1)
         self._last_use = np.full(n_kept, -1)
         self._clock = 0
-        if self._precomputed:
-            self.diagonal = np.asarray(X[rows, rows], dtype=np.float64).ravel()
-        else:
-            self.diagonal = kernel.diagonal(self.X)
         if kernel.name == "rbf":
             self._terms = kernel.gamma * Kernel("linear").diagonal(self.X)
 
-    def block(self, rows: IntArray) -> FloatArray:
-        """Return the Gram matrix of a few rows."""
+    def _block(self, rows: IntArray) -> FloatArray:
         block = np.empty((len(rows), len(rows)))
         _core.gather_block(self._kept, self._places(rows), rows, block)
-        return _checked_block(block)
+        return block
 
     def subtract(self, residual: FloatArray, rows: IntArray, amounts: FloatArray) -> None:
         """Subtract the columns of a few rows, times their amounts, from the residuals."""
@@ -153,14 +195,3 @@ class CachedRows:
 def _products(X: Any, Z: Any) -> FloatArray:
     products = safe_sparse_dot(X, Z.T, dense_output=True)
     return np.ascontiguousarray(products, dtype=np.float64)
-
-
-def _checked_block(block: FloatArray) -> FloatArray:
-    # The same sentences as for a whole Gram matrix.
-    largest = np.abs(block).max(initial=0.0)
-    if not np.isfinite(largest):
-        raise ValueError("gram must be finite; it has a NaN or infinite entry.")
-    asymmetry = np.abs(block - block.T).max(initial=0.0)
-    if asymmetry > _ASYMMETRY * largest:
-        raise ValueError(f"gram must be symmetric; two mirrored entries differ by {asymmetry:.2g}.")
-    return block

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
+from threading import Event
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
 from .._types import FloatArray, IntArray, SignArray
 from ..kernels import Kernel
@@ -85,6 +86,7 @@ def solve_on_demand(
     size = 0 if kernel.name == "linear" else CachedRows.room(longest, memory_limit / n_shares)
     # Memory is asked for once: the system takes long to hand it out.
     buffers: SimpleQueue[FloatArray] = SimpleQueue()
+    stop = Event()
     for _ in range(n_threads):
         buffers.put(np.empty(size))
 
@@ -95,16 +97,30 @@ def solve_on_demand(
         own_weights = None if weights is None else weights[rows]
         buffer = buffers.get()
         try:
-            source = _source(kernel, X, rows, buffer)
+            source = _source(kernel, X, rows, buffer, stop)
             part = solver.solve_rows(source, labels[np.ix_(rows, columns)], inside, own_weights)
         finally:
             buffers.put(buffer)
         return scatter(part, rows, len(labels))
 
-    parts = Parallel(n_jobs=n_threads, prefer="threads")(
-        delayed(solve)(columns, rows) for columns, rows in groups
-    )
-    return _in_order(parts, groups, labels, subsets)
+    return _in_order(_run(solve, groups, n_threads, stop), groups, labels, subsets)
+
+
+def _run(
+    solve: Callable[[IntArray, IntArray], Solved],
+    groups: Sequence[tuple[IntArray, IntArray]],
+    n_threads: int,
+    stop: Event,
+) -> list[Solved]:
+    """Solve all groups; when one fails or the user interrupts, wait for the others to stop."""
+    if n_threads == 1:
+        return [solve(columns, rows) for columns, rows in groups]
+    with ThreadPoolExecutor(n_threads) as threads:
+        try:
+            return list(threads.map(solve, *zip(*groups, strict=True)))
+        except BaseException:
+            stop.set()
+            raise
 
 
 def columns_by_participants(
@@ -123,11 +139,11 @@ def columns_by_participants(
     ]
 
 
-def _source(kernel: Kernel, X: Any, rows: IntArray, buffer: FloatArray) -> RowSource:
+def _source(kernel: Kernel, X: Any, rows: IntArray, buffer: FloatArray, stop: Event) -> RowSource:
     everything = len(rows) == X.shape[0]
     if kernel.name == "linear":
-        return LinearRows(X if everything else X[rows])
-    return CachedRows(kernel, X, rows, buffer)
+        return LinearRows(X if everything else X[rows], stop)
+    return CachedRows(kernel, X, rows, buffer, stop)
 
 
 def _in_order(
