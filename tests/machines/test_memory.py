@@ -16,11 +16,14 @@ from sklearn.svm import SVC
 
 import polychotomy as pc
 from polychotomy._native import _core
+from polychotomy._native.klr import solve_klr
 from polychotomy._native.svm import solve_svm
 from polychotomy.kernels import Kernel
 from polychotomy.machines import _on_demand
 from polychotomy.machines._kernel_rows import CachedRows, LinearRows
+from polychotomy.machines._klr_linear import solve_linear_klr
 from polychotomy.machines._svm_decomposition import decompose
+from polychotomy.machines._svm_interior import interior_point
 
 TINY = 1.0
 
@@ -179,6 +182,60 @@ def test_solutions_meet_the_optimality_conditions(n_rows, name, C, seed):
     up = np.where(y > 0, size < bounds, size > 0)
     low = np.where(y > 0, size > 0, size < bounds)
     assert residual[up].max() - residual[low].min() <= 1.1e-5
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
+def test_linear_machines_with_many_rows_equal_scikit_learns(form, C):
+    X, y = noisy(300)
+    weights = np.random.default_rng(0).integers(1, 4, 300) * 0.5
+    near = interior_point(form(X), y, C * weights)
+    assert abs(near.sum()) <= 1e-10 * C * 300
+    assert (near * y >= 0).all()
+    assert (near * y <= C * weights).all()
+    residual = y - X @ (X.T @ near)
+    up = np.where(y > 0, near < C * weights, near < 0)
+    low = np.where(y > 0, near > 0, -near < C * weights)
+    scale = min(1.0, np.ptp(y - residual))
+    assert residual[up].max() - residual[low].min() <= 1e-2 * scale  # near, not there yet
+    svm = decompose(LinearRows(form(X)), y, C * weights, 1e-6, start=near)
+    assert svm.converged
+    klr = solve_linear_klr(form(X), y, C * weights, 1e-9, 200)
+    assert klr.converged
+    reference = solve_klr(
+        X @ X.T, y[:, None], [np.arange(300)], [C], weights=weights, tolerance=1e-9
+    )
+    np.testing.assert_allclose(
+        X @ (X.T @ klr.coefficients) + klr.bias,
+        X @ (X.T @ reference.coefficients[0, 0, 0]) + reference.biases.item(),
+        atol=1e-6,
+    )
+
+
+def test_separable_rows_do_not_upset_linear_machines():
+    X = np.linspace(-1.0, 1.0, 50)[:, None]
+    y = np.sign(X[:, 0])
+    for C in (1.0, 1e8):
+        found = decompose(
+            LinearRows(X), y, np.full(50, C), 1e-6, start=interior_point(X, y, np.full(50, C))
+        )
+        assert found.converged
+        if C > 1:  # the widest margin between -1/49 and 1/49
+            assert X[:, 0] @ found.coefficients == pytest.approx(49.0, rel=1e-4)
+        assert solve_linear_klr(X, y, np.full(50, C), 1e-8, 200).converged
+
+
+@pytest.mark.parametrize("machine", [pc.SVM(tol=1e-6), pc.KernelLogisticRegression(tol=1e-8)])
+@pytest.mark.parametrize("code", ["one_vs_one", "one_vs_rest"])
+def test_the_linear_kernel_of_many_rows_needs_no_gram_matrix(monkeypatch, machine, code):
+    X, y = make_classification(600, 4, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
+    clf = pc.PolychotomyClassifier(clone(machine).set_params(kernel="linear"), code)
+    expected = clone(clf).fit(X, y).binary_scores(X)
+    monkeypatch.setattr(_on_demand, "LEAST_ROWS", 100)
+    monkeypatch.setattr("polychotomy.kernels.SharedRows.gram", None)
+    for n_jobs in (1, 2):
+        found = clone(clf).set_params(n_jobs=n_jobs).fit(X, y).binary_scores(X)
+        np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
 def test_iteration_limits_are_reported():

@@ -11,6 +11,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from .._native import _core
 from .._types import FloatArray, IntArray
 from ..kernels import Kernel
+from ._linear import MOST_FEATURES
+from ._svm_interior import interior_point
 
 # Kernel rows are computed in tiles of at most this many numbers.
 TILE_ENTRIES = 1 << 19
@@ -71,6 +73,10 @@ class RowSource:
         """Subtract the columns of a few rows, times their amounts, from the residuals."""
         raise NotImplementedError
 
+    def start(self, labels: FloatArray, bounds: FloatArray) -> FloatArray | None:
+        """Return coefficients for a machine to start from, if good ones are known."""
+        return None
+
     def _block(self, rows: IntArray) -> FloatArray:
         raise NotImplementedError
 
@@ -89,6 +95,18 @@ class LinearRows(RowSource):
     def __init__(self, X: Any, stop: Event | None = None) -> None:
         super().__init__(X.shape[0], MOST_AT_ONCE, Kernel("linear").diagonal(X), stop)
         self.X = X
+
+    def start(self, labels: FloatArray, bounds: FloatArray) -> FloatArray | None:
+        """Return coefficients for a machine to start from, if good ones are known."""
+        inside = np.flatnonzero(bounds)
+        if self.X.shape[1] > min(MOST_FEATURES, len(inside) / 2):
+            return None
+        start = np.zeros(self.n_rows)
+        everything = len(inside) == self.n_rows
+        start[inside] = interior_point(
+            self.X if everything else self.X[inside], labels[inside], bounds[inside]
+        )
+        return start
 
     def _block(self, rows: IntArray) -> FloatArray:
         part = self.X[rows]

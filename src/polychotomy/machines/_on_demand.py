@@ -27,8 +27,8 @@ MOST_AT_ONCE = 8
 class RowSolver(Protocol):
     """A kernel machine that may do without a Gram matrix."""
 
-    def takes_rows(self, kernel: Kernel) -> bool:
-        """Whether `solve_rows` can take the place of `solve` for a kernel."""
+    def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
+        """Whether `solve_rows` can take the place of `solve`."""
         ...
 
     def solve_rows(
@@ -51,7 +51,7 @@ def is_worth_it(
     within_limit: bool,
 ) -> bool:
     """Say whether to compute kernel rows on demand: over the limit, or where that is faster."""
-    if not solver.takes_rows(kernel):
+    if not solver.takes_rows(kernel, X.shape[1]):
         return False
     if not within_limit:
         return True

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import FloatArray, IntArray
+from .._types import FloatArray, IntArray, SignArray
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,44 @@ class Solved:
             converged=np.ones(shape, dtype=bool),
             iterations=np.zeros(shape, dtype=np.int64),
         )
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The solution of one binary problem, as `Solved` has many."""
+
+    coefficients: FloatArray
+    bias: float
+    converged: bool
+    iterations: int
+
+
+def solve_each(
+    solve: Callable[[FloatArray, FloatArray], Solution],
+    labels: SignArray,
+    subsets: Sequence[IntArray],
+    weights: FloatArray | None,
+) -> Solved:
+    """Solve column by column and subset by subset, where both signs are there.
+
+    `solve` takes the signs of all rows, and how much each counts: 0 if it takes no part.
+    """
+    n_rows, n_columns = labels.shape
+    solved = Solved.untrained(len(subsets), n_columns, n_rows)
+    for place in np.ndindex(len(subsets), n_columns):
+        signs = labels[:, place[1]].astype(np.float64)
+        # A row that occurs twice counts twice.
+        counts = np.bincount(subsets[place[0]], minlength=n_rows).astype(np.float64)
+        sizes = np.abs(signs) * (counts if weights is None else counts * weights)
+        if not ((signs > 0) & (sizes > 0)).any() or not ((signs < 0) & (sizes > 0)).any():
+            continue
+        solution = solve(signs, sizes)
+        solved.coefficients[place] = solution.coefficients
+        solved.biases[place] = solution.bias
+        solved.trained[place] = True
+        solved.converged[place] = solution.converged
+        solved.iterations[place] = solution.iterations
+    return solved
 
 
 def scatter(part: Solved, rows: IntArray, n_rows: int) -> Solved:

@@ -11,14 +11,13 @@ References: Joachims (1999), Making large-scale support vector machine learning 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from .._native import _core
 from .._types import FloatArray, IntArray
 from ._kernel_rows import RowSource
+from ._solved import Solution
 
 _ROUNDING = float(np.finfo(np.float64).eps) / 2
 # These mean what they mean in the native solver for a whole Gram matrix.
@@ -33,23 +32,14 @@ _SHARE_TO_STAY = 0.5
 _ITERATIONS_A_ROW = 100
 
 
-@dataclass(frozen=True)
-class Decomposed:
-    """The solution of one binary problem; `coefficients` are the :math:`a_i y_i`."""
-
-    coefficients: FloatArray
-    bias: float
-    converged: bool
-    iterations: int
-
-
 def decompose(
     source: RowSource,
     labels: FloatArray,
     bounds: FloatArray,
     tolerance: float,
     max_iterations: int | None = None,
-) -> Decomposed:
+    start: FloatArray | None = None,
+) -> Solution:
     """Solve the dual of one binary support vector machine.
 
     Parameters
@@ -64,12 +54,18 @@ def decompose(
         As that of `solve_svm`.
     max_iterations : int, default=None
         The largest number of pairs to move; ten million, or 100 a row, by default.
+    start : ndarray of shape (n_rows,), default=None
+        Coefficients within the constraints to start from; all 0 by default.
 
     Returns
     -------
-    Decomposed
+    Solution
     """
-    return _Problem(source, labels, bounds, tolerance).solve(
+    problem = _Problem(source, labels, bounds, tolerance)
+    if start is not None:
+        problem.beta = start.copy()
+        problem.recompute()
+    return problem.solve(
         max(_MOST_ITERATIONS, 100 * len(labels)) if max_iterations is None else max_iterations
     )
 
@@ -92,7 +88,7 @@ class _Problem:
         self.iterations = 0
         self.stayed = np.zeros(0, dtype=np.intp)
 
-    def solve(self, max_iterations: int) -> Decomposed:
+    def solve(self, max_iterations: int) -> Solution:
         fresh = True
         while True:
             rising, falling = self._may_rise_and_fall()
@@ -104,9 +100,9 @@ class _Problem:
             if not moved:
                 if fresh:
                     break  # rounding leaves nothing to move
-                self._recompute()
+                self.recompute()
             fresh = not moved
-        return Decomposed(
+        return Solution(
             self._coefficients(), self._bias(rising, falling), gap <= goal, self.iterations
         )
 
@@ -166,7 +162,7 @@ class _Problem:
         self.stayed = np.concatenate([stay, up, down])
         return self.stayed
 
-    def _recompute(self) -> None:
+    def recompute(self) -> None:
         """Compute the residuals afresh, free of the rounding of many updates."""
         self.residual = self.labels.copy()
         support = np.flatnonzero(self.beta)

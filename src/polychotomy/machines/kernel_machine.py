@@ -179,8 +179,8 @@ class IterativeKernelMachine(KernelMachine):
         """Solve every column on every subset of rows."""
         raise NotImplementedError
 
-    def takes_rows(self, kernel: Kernel) -> bool:
-        """Whether `solve_rows` can take the place of `solve` for a kernel."""
+    def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
+        """Whether `solve_rows` can take the place of `solve`."""
         return False
 
     def solve_rows(

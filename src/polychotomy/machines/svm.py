@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from .._checks import positive_number
 from .._native.svm import SvmStatus, solve_svm
 from .._types import FloatArray, IntArray, SignArray
 from ..kernels import Kernel
 from ._kernel_rows import RowSource
-from ._solved import Solved
+from ._solved import Solution, Solved, solve_each
 from ._svm_decomposition import decompose
 from .kernel_machine import IterativeKernelMachine, iteration_limit
 
@@ -129,8 +127,8 @@ class SVM(IterativeKernelMachine):
             iterations=solution.iterations[:, 0],
         )
 
-    def takes_rows(self, kernel: Kernel) -> bool:
-        """Whether `solve_rows` can take the place of `solve` for a kernel."""
+    def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
+        """Whether `solve_rows` can take the place of `solve`."""
         return True
 
     def solve_rows(
@@ -143,19 +141,9 @@ class SVM(IterativeKernelMachine):
         """Solve every column on every subset of rows without a Gram matrix."""
         C, tolerance = positive_number(self.C, "C"), positive_number(self.tol, "tol")
         limit = iteration_limit(self.max_iter)
-        shape = (len(subsets), labels.shape[1])
-        solved = Solved.untrained(*shape, source.n_rows)
-        for place in np.ndindex(shape):
-            signs = labels[:, place[1]].astype(np.float64)
-            # A row that occurs twice counts twice.
-            bounds = C * np.abs(signs) * np.bincount(subsets[place[0]], minlength=source.n_rows)
-            if weights is not None:
-                bounds *= weights
-            if ((bounds > 0) & (signs > 0)).any() and ((bounds > 0) & (signs < 0)).any():
-                solution = decompose(source, signs, bounds, tolerance, limit)
-                solved.coefficients[place] = solution.coefficients
-                solved.biases[place] = solution.bias
-                solved.trained[place] = True
-                solved.converged[place] = solution.converged
-                solved.iterations[place] = solution.iterations
-        return solved
+
+        def solve(signs: FloatArray, sizes: FloatArray) -> Solution:
+            start = source.start(signs, C * sizes)
+            return decompose(source, signs, C * sizes, tolerance, limit, start)
+
+        return solve_each(solve, labels, subsets, weights)
