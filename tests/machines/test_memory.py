@@ -189,7 +189,8 @@ def test_solutions_meet_the_optimality_conditions(n_rows, name, C, seed):
 def test_linear_machines_with_many_rows_equal_scikit_learns(form, C):
     X, y = noisy(300)
     weights = np.random.default_rng(0).integers(1, 4, 300) * 0.5
-    near = interior_point(form(X), y, C * weights)
+    near, n_steps = interior_point(form(X), y, C * weights)
+    assert 0 < n_steps < 50
     assert abs(near.sum()) <= 1e-10 * C * 300
     assert (near * y >= 0).all()
     assert (near * y <= C * weights).all()
@@ -216,13 +217,12 @@ def test_separable_rows_do_not_upset_linear_machines():
     X = np.linspace(-1.0, 1.0, 50)[:, None]
     y = np.sign(X[:, 0])
     for C in (1.0, 1e8):
-        found = decompose(
-            LinearRows(X), y, np.full(50, C), 1e-6, start=interior_point(X, y, np.full(50, C))
-        )
+        bounds = np.full(50, C)
+        found = decompose(LinearRows(X), y, bounds, 1e-6, start=interior_point(X, y, bounds)[0])
         assert found.converged
         if C > 1:  # the widest margin between -1/49 and 1/49
             assert X[:, 0] @ found.coefficients == pytest.approx(49.0, rel=1e-4)
-        assert solve_linear_klr(X, y, np.full(50, C), 1e-8, 200).converged
+        assert solve_linear_klr(X, y, bounds, 1e-8, 200).converged
 
 
 @pytest.mark.parametrize("machine", [pc.SVM(tol=1e-6), pc.KernelLogisticRegression(tol=1e-8)])
@@ -291,7 +291,7 @@ def test_sparse_inputs_and_the_svc_face_within_a_tiny_limit(digits):
     )
 
 
-@pytest.mark.parametrize("limit", [TINY, 100_000, 2_500_000])
+@pytest.mark.parametrize("limit", [TINY, 100_000, 2_500_000, np.inf])
 @pytest.mark.parametrize("code", ["one_vs_one", "one_vs_rest"])
 def test_jobs_change_no_bit_at_any_limit(digits, limit, code):
     X, y = digits

@@ -73,8 +73,8 @@ class RowSource:
         """Subtract the columns of a few rows, times their amounts, from the residuals."""
         raise NotImplementedError
 
-    def start(self, labels: FloatArray, bounds: FloatArray) -> FloatArray | None:
-        """Return coefficients for a machine to start from, if good ones are known."""
+    def start(self, labels: FloatArray, bounds: FloatArray) -> tuple[FloatArray, int] | None:
+        """Return coefficients to start from, if good ones are known, and the steps to there."""
         return None
 
     def _block(self, rows: IntArray) -> FloatArray:
@@ -96,17 +96,16 @@ class LinearRows(RowSource):
         super().__init__(X.shape[0], MOST_AT_ONCE, Kernel("linear").diagonal(X), stop)
         self.X = X
 
-    def start(self, labels: FloatArray, bounds: FloatArray) -> FloatArray | None:
-        """Return coefficients for a machine to start from, if good ones are known."""
+    def start(self, labels: FloatArray, bounds: FloatArray) -> tuple[FloatArray, int] | None:
+        """Return coefficients to start from, if good ones are known, and the steps to there."""
         inside = np.flatnonzero(bounds)
         if self.X.shape[1] > min(MOST_FEATURES, len(inside) / 2):
             return None
         start = np.zeros(self.n_rows)
         everything = len(inside) == self.n_rows
-        start[inside] = interior_point(
-            self.X if everything else self.X[inside], labels[inside], bounds[inside]
-        )
-        return start
+        X = self.X if everything else self.X[inside]
+        start[inside], n_steps = interior_point(X, labels[inside], bounds[inside], self.go_on)
+        return start, n_steps
 
     def _block(self, rows: IntArray) -> FloatArray:
         part = self.X[rows]
@@ -137,7 +136,7 @@ class CachedRows(RowSource):
     @staticmethod
     def room(n_rows: int, n_bytes: float) -> int:
         """Return how many numbers to keep within so many bytes; a few rows in any case."""
-        return int(min(max(n_bytes // 8, LEAST_AT_ONCE * n_rows), n_rows**2))
+        return int(min(max(n_bytes / 8, LEAST_AT_ONCE * n_rows), n_rows**2))
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ Mehrotra (1992), On the implementation of a primal-dual interior point method.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,10 @@ _SHARE_OF_WAY = 0.995
 _NEAR = 1e-5
 
 
-def interior_point(X: Any, labels: FloatArray, bounds: FloatArray) -> FloatArray:
-    """Return :math:`a_i y_i` that meet the constraints, near the solution.
+def interior_point(
+    X: Any, labels: FloatArray, bounds: FloatArray, go_on: Callable[[], None] = lambda: None
+) -> tuple[FloatArray, int]:
+    """Return :math:`a_i y_i` that meet the constraints, near the solution, and the steps taken.
 
     Parameters
     ----------
@@ -40,17 +43,22 @@ def interior_point(X: Any, labels: FloatArray, bounds: FloatArray) -> FloatArray
         -1.0 or 1.0, both present.
     bounds : ndarray of shape (n_rows,)
         The largest :math:`a_i`, positive.
+    go_on : callable
+        Called before every step; may raise to stop.
 
     Returns
     -------
-    ndarray of shape (n_rows,)
+    coefficients : ndarray of shape (n_rows,)
+    n_steps : int
     """
     # In units of its bound every coefficient is in [0, 1].
     V = diags_array(labels * bounds) @ X if issparse(X) else X * (labels * bounds)[:, None]
     signs = labels * bounds
     a, s = np.full(len(labels), 0.5), np.full(len(labels), 0.5)
     z, w, bias = bounds.copy(), bounds.copy(), 0.0
-    for _ in range(_MOST_STEPS):
+    n_steps = 0
+    while n_steps < _MOST_STEPS:
+        go_on()
         w_vector = V.T @ a
         dual = V @ w_vector - bounds + bias * signs - z + w
         primal = float(signs @ a)
@@ -76,7 +84,8 @@ def interior_point(X: Any, labels: FloatArray, bounds: FloatArray) -> FloatArray
             break
         a, s = a + length * da, s - length * da
         z, w, bias = z + length * dz, w + length * dw, bias + length * db
-    return labels * _inside(a, signs, bounds)
+        n_steps += 1
+    return labels * _inside(a, signs, bounds), n_steps
 
 
 class _System:

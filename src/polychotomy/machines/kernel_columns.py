@@ -123,7 +123,9 @@ class KernelColumns:
                 n_threads = most_threads(len(labels), n_threads, limit)
                 solved = self.solver.solve(state.gram(kernel), labels, subsets, weights, n_threads)
             else:
-                solved = self._solve_by_column(state, kernel, labels, subsets, weights, options)
+                solved = self._solve_by_column(
+                    state, kernel, labels, subsets, weights, options, limit
+                )
         _warn_unconverged(solved, options)
         return [_fitted(kernel, state.X, solved, number) for number in range(len(subsets))]
 
@@ -135,6 +137,7 @@ class KernelColumns:
         subsets: Sequence[IntArray],
         weights: FloatArray | None,
         options: TrainingOptions,
+        memory_limit: float,
     ) -> Solved:
         """Solve column by column, with the Gram matrix of the rows that take part in it only."""
         used = np.zeros(len(labels), dtype=bool)
@@ -142,11 +145,11 @@ class KernelColumns:
         parts = []
         for column in range(labels.shape[1]):
             rows = np.flatnonzero(used & (labels[:, column] != 0))
-            if not fits(len(rows), settle_memory_limit(self.solver.memory_limit)):
+            if not fits(len(rows), memory_limit):
                 raise MemoryError(
                     f"The binary problem {options.describe(column)} has {len(rows)} rows, whose "
                     f"Gram matrix of {8 * len(rows) ** 2 / 2**30:.1f} GiB is over the memory "
-                    "limit; raise memory_limit, use fewer rows, or a linear machine."
+                    "limit; raise memory_limit, use fewer rows, or SVM, which needs no Gram matrix."
                 )
             place = np.full(len(labels), -1)
             place[rows] = np.arange(len(rows))
@@ -222,9 +225,9 @@ def _warn_unconverged(solved: Solved, options: TrainingOptions) -> None:
 
 def fits(n_rows: int, memory_limit: float) -> bool:
     """Say whether a Gram matrix, what it is computed from and one thread's copy are in limits."""
-    return most_threads(n_rows, 1, memory_limit) == 1
+    return most_threads(n_rows, 1, memory_limit) >= 1
 
 
 def most_threads(n_rows: int, n_threads: int, memory_limit: float) -> int:
     """Return how many threads, each with a copy of the Gram matrix, are within the limit."""
-    return int(min(n_threads, memory_limit // (8.0 * max(n_rows, 1) ** 2) - 2))
+    return int(min(n_threads, memory_limit / (8.0 * max(n_rows, 1) ** 2) - 2))

@@ -189,7 +189,7 @@ class LSSVMColumns:
                 f"{limit / 2**30:.1f} GiB. Raise memory_limit, use fewer rows, or SVM, which "
                 "needs no Gram matrix."
             )
-        return int(min(effective_n_jobs(options.n_jobs), (limit - kept) // working))
+        return int(min(effective_n_jobs(options.n_jobs), (limit - kept) / working))
 
     def is_trained(self, fitted: FittedLSSVM) -> NDArray[np.bool_]:
         """Say for every column whether it could be trained."""

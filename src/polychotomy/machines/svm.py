@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from .._checks import positive_number
@@ -143,7 +144,8 @@ class SVM(IterativeKernelMachine):
         limit = iteration_limit(self.max_iter)
 
         def solve(signs: FloatArray, sizes: FloatArray) -> Solution:
-            start = source.start(signs, C * sizes)
-            return decompose(source, signs, C * sizes, tolerance, limit, start)
+            start, n_steps = source.start(signs, C * sizes) or (None, 0)
+            solution = decompose(source, signs, C * sizes, tolerance, limit, start)
+            return replace(solution, iterations=solution.iterations + n_steps)
 
         return solve_each(solve, labels, subsets, weights)
