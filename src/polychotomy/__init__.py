@@ -42,7 +42,10 @@ from .decoding import (
 )
 from .explanation import Explanation
 from .machines import LSSVM, SVM, KernelLogisticRegression
+from .method_sweep import MethodSweep
 from .probabilistic_svc import ProbabilisticSVC
+from .recipes import Recipe, RecipeTable, recipe, recipes
+from .search import TwoStepSearchCV
 
 __version__ = "0.1.0"
 
@@ -71,6 +74,7 @@ __all__ = [
     "LossDecoding",
     "Margins",
     "MaxWins",
+    "MethodSweep",
     "MinimalCode",
     "Nesting",
     "NoCalibration",
@@ -82,10 +86,15 @@ __all__ = [
     "Platt",
     "PolychotomyClassifier",
     "ProbabilisticSVC",
+    "Recipe",
+    "RecipeTable",
     "SoftMax",
     "SparseRandomCode",
+    "TwoStepSearchCV",
     "ValuedPreference",
     "WeightedVoting",
     "WinnerTakesAll",
     "compare_decoders",
+    "recipe",
+    "recipes",
 ]

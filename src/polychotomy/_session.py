@@ -44,6 +44,12 @@ class Session:
         return isinstance(self.cv, str) and self.cv == "leave_one_out"
 
     @property
+    def learns(self) -> bool:
+        """Whether the calibrator or the decoder learns from scores of rows held out."""
+        parts = self.parts
+        return parts.calibrator.learns or "held_out_scores" in parts.decoder.needs
+
+    @property
     def class_sizes(self) -> FloatArray:
         """The total weight of the training rows of each class."""
         y, weights = self.data.y[self.data.rows], self.data.weights_of(self.data.rows)

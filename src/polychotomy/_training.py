@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ._folds import Splits
 from ._types import Codebook, FloatArray, IntArray, Margins, SignArray
-from .machines import ColumnMachine, LeavesOneOut, TrainingOptions
+from .machines import ColumnMachine, FollowsPath, LeavesOneOut, TrainingOptions
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,12 @@ class TrainingSet:
         """The label of every row in every column that needs a machine."""
         columns, _, _ = self.codebook.trained
         return self.codebook.matrix[:, columns][self.y]
+
+    def with_machine(self, machine: ColumnMachine) -> TrainingSet:
+        """Return the same rows for a machine of the same kind, with what is computed already."""
+        other = replace(self, machine=machine)
+        other.__dict__.update(state=self.state, labels=self.labels)
+        return other
 
     def weights_of(self, rows: IntArray) -> FloatArray | None:
         """Return the weights of some rows."""
@@ -78,10 +84,6 @@ class BinaryMachines:
         assert scores is not None
         return scores
 
-    def is_trained(self) -> NDArray[np.bool_]:
-        """Say for every trained column whether it had rows of both signs."""
-        return self.machine.is_trained(self.fitted)
-
 
 @dataclass(frozen=True)
 class NestedScorer:
@@ -93,6 +95,95 @@ class NestedScorer:
     def __call__(self, X: Any) -> Margins:
         """Return the margins of new rows."""
         return self.machine.margins(self.fitted, X)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Machines with one setting of their parameters, tried on every fold.
+
+    Parameters
+    ----------
+    tested : list of Margins
+        For every fold, the margins of its test rows by machines that did not see them.
+    failed : list of int
+        The trained columns whose solver did not converge in some fold.
+    machines : callable
+        Returns the machines of a fold.
+    """
+
+    tested: list[Margins]
+    failed: list[int]
+    machines: Callable[[int], BinaryMachines]
+
+    def scores(self, data: TrainingSet, splits: Splits) -> FloatArray:
+        """Return the scores of all rows in the trained columns."""
+        columns, _, _ = data.codebook.trained
+        scores = np.zeros((len(data.y), len(columns)))
+        for margins, (_, test) in zip(self.tested, splits, strict=True):
+            assert margins.mean is not None
+            scores[test] = margins.mean[:, columns]
+        return scores
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search hands on to the classifier that it ends with.
+
+    Parameters
+    ----------
+    machines : BinaryMachines
+        The machines of all rows.
+    scores : ndarray of shape (n_rows, n_trained_columns)
+        The scores of rows by machines that did not see them.
+    splits : list of (train, test)
+        The folds that they come from.
+    """
+
+    machines: BinaryMachines
+    scores: FloatArray
+    splits: Splits
+
+
+def try_path(
+    data: TrainingSet, splits: Splits, values: Sequence[float], probability: bool
+) -> list[Trial] | None:
+    """Try every value of the parameter along which the machine can be trained in one go.
+
+    Returns None if it cannot, here.
+    """
+    if not isinstance(data.machine, FollowsPath):
+        return None
+    path = data.machine.held_out_path(
+        data.state, data.labels, splits, values, data.machine_weights, data.options, probability
+    )
+    if path is None:
+        return None
+    _, source, sign = data.codebook.trained
+
+    def machines(fitted: Callable[[int], Any], fold: int) -> BinaryMachines:
+        return BinaryMachines(data.machine, fitted(fold), source, sign)
+
+    return [
+        Trial(
+            tested=[margins.columns(source, sign) for margins in held_out.tested],
+            failed=np.flatnonzero(held_out.failed).tolist(),
+            machines=partial(machines, held_out.fitted),
+        )
+        for held_out in path
+    ]
+
+
+def try_once(data: TrainingSet, splits: Splits, probability: bool) -> Trial:
+    """Try the machine as it is on every fold."""
+    machines = train(data, [rows for rows, _ in splits])
+    return Trial(
+        tested=[
+            each.training_margins(data, test, probability)
+            for each, (_, test) in zip(machines, splits, strict=True)
+        ],
+        failed=[],
+        machines=machines.__getitem__,
+    )
 
 
 def train(data: TrainingSet, subsets: Sequence[IntArray]) -> list[BinaryMachines]:
@@ -112,29 +203,41 @@ def train_nested(data: TrainingSet, rows: IntArray, columns: IntArray) -> Nested
 def held_out_scores(
     data: TrainingSet,
     full: BinaryMachines,
-    folds: Sequence[BinaryMachines],
+    scores: FloatArray,
     splits: Splits,
     complete: bool,
 ) -> Margins:
     """Return scores of rows by machines that did not see them (DUAN03 section 3.1).
 
-    An entry whose class takes part in the column comes from the fold's machine; if the fold
-    leaves that machine without one of its sides, from the machine of all rows. An entry whose
-    class takes no part in the column was seen by no machine of it: with `complete` it comes
-    from the machine of all rows, else it is left at 0. Rows are in the order of ``data.rows``.
+    An entry whose class takes part in the column is that of `scores`, by the fold's machine; if
+    the fold leaves that machine without one of its sides, it comes from the machine of all rows.
+    An entry whose class takes no part in the column was seen by no machine of it: with `complete`
+    it comes from the machine of all rows, else it is left at 0. Rows are in the order of
+    ``data.rows``.
     """
     taking_part = data.labels != 0
-    scores = np.zeros(data.labels.shape)
     from_full = np.zeros(data.labels.shape, dtype=bool)
     from_full[data.rows] = taking_part[data.rows] if not splits else False
     if complete:
         from_full[data.rows] |= ~taking_part[data.rows]
-    for machines, (_, test) in zip(folds, splits, strict=True):
-        trained = machines.is_trained()
-        where = taking_part[test] & trained
-        scores[test] = np.where(where, machines.narrow_scores(data, test, where), 0.0)
-        from_full[test] |= taking_part[test] & ~trained
+    for rows, test in splits:
+        from_full[test] |= taking_part[test] & ~_has_both_signs(data, rows)
+    scores = np.where(taking_part & ~from_full, scores, 0.0)
     return _with_full(data, full, scores, from_full)
+
+
+def fold_scores(data: TrainingSet, folds: Sequence[BinaryMachines], splits: Splits) -> FloatArray:
+    """Return the score of every row by the machines of its fold, where its class takes part."""
+    scores = np.zeros(data.labels.shape)
+    for machines, (_, test) in zip(folds, splits, strict=True):
+        scores[test] = machines.narrow_scores(data, test, data.labels[test] != 0)
+    return scores
+
+
+def _has_both_signs(data: TrainingSet, rows: IntArray) -> NDArray[np.bool_]:
+    """Say for every trained column whether some rows have both signs, and so a machine."""
+    labels = data.labels[rows]
+    return np.logical_and((labels > 0).any(axis=0), (labels < 0).any(axis=0))
 
 
 def leave_one_out_scores(data: TrainingSet, full: BinaryMachines, complete: bool) -> Margins:

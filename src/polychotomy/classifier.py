@@ -20,8 +20,10 @@ from ._math import normalise
 from ._parts import Parts, resolve
 from ._session import Session, start
 from ._training import (
+    Searched,
     TrainingSet,
     fold_numbers,
+    fold_scores,
     held_out_scores,
     leave_one_out_scores,
     train,
@@ -181,12 +183,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         """
         before = dict(self.__dict__)
         try:
-            session = self._start(X, y, sample_weight, fit_params)
-            self.parts_ = session.parts
-            self.classes_, self.codebook_ = session.classes, session.data.codebook
-            self._target_priors, self._decoder_seed = session.priors, session.decoder_seed
-            self.class_sizes_ = session.class_sizes
-            self._fit_pipe(session)
+            self._fit_pipe(self._start(X, y, sample_weight, fit_params))
         except BaseException:
             # An error or Ctrl-C in the middle must not leave half of a new fit in an old one.
             self.__dict__ = before
@@ -438,11 +435,20 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(labels)
         return start(self, parts, X, labels, sample_weight, fit_params)
 
-    def _fit_pipe(self, session: Session) -> None:
+    def _fit_pipe(self, session: Session, searched: Searched | None = None) -> None:
+        """Fit all parts; a search hands on the machines and scores that it has already."""
         data, needs = session.data, session.parts.decoder.needs
-        learns = session.parts.calibrator.learns or "held_out_scores" in needs
-        splits = session.split() if learns else []
-        self.machines_, *folds = train(data, [data.rows, *(rows for rows, _ in splits)])
+        self.parts_ = session.parts
+        self.classes_, self.codebook_ = session.classes, data.codebook
+        self._target_priors, self._decoder_seed = session.priors, session.decoder_seed
+        self.class_sizes_ = session.class_sizes
+        learns = session.learns
+        if searched is None:
+            splits = session.split() if learns else []
+            self.machines_, *folds = train(data, [data.rows, *(rows for rows, _ in splits)])
+            scores = fold_scores(data, folds, splits)
+        else:
+            self.machines_, scores, splits = searched.machines, searched.scores, searched.splits
         for name in ("calibrator_", "decoder_"):
             self.__dict__.pop(name, None)
         if learns and session.prefit:
@@ -454,7 +460,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
             if session.leave_one_out:
                 held_out = leave_one_out_scores(data, self.machines_, complete)
             else:
-                held_out = held_out_scores(data, self.machines_, folds, splits, complete)
+                held_out = held_out_scores(data, self.machines_, scores, splits, complete)
         self._fit_calibrator(held_out, y, weights)
         self._fit_decoder(
             Context(

@@ -12,20 +12,12 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from ._folds import Splits
+from ._cross_fit import FoldPlan, TrialBatch, figures
 from ._parts import Parts, calibrator_for, check_together, requires_probabilities, resolve_decoder
 from ._session import Session
-from ._training import TrainingSet, fold_numbers, train, train_nested
-from ._types import FloatArray, Margins
-from .calibration import Calibrator
+from ._training import try_once
 from .classifier import PolychotomyClassifier
-from .decoding import (
-    DECODERS,
-    Context,
-    Decoder,
-    PairwiseCoupling,
-    SoftMax,
-)
+from .decoding import DECODERS, Decoder, PairwiseCoupling, SoftMax
 
 
 @dataclass(frozen=True)
@@ -124,10 +116,24 @@ def compare_decoders(
             "class must have two rows."
         )
     pipes = _chosen(decoders, session, clf.calibrator)
-    desk = _Desk(session, splits)
-    rows = [desk.judge(parts) for parts in pipes]
+    plan = FoldPlan(session.data, session.classes, session.decoder_seed, splits)
+    trial = try_once(session.data, splits, session.parts.machine.has_probability)
+    batch = TrialBatch(plan, [trial])
+    rows = [_judged(batch, plan, parts) for parts in pipes]
     rows.sort(key=lambda row: (row["error"], np.inf if row["nll"] is None else row["nll"]))
     return DecoderComparison(rows, len(session.data.rows))
+
+
+def _judged(batch: TrialBatch, plan: FoldPlan, parts: Parts) -> dict[str, Any]:
+    start = perf_counter()
+    found = figures(batch.class_scores(parts), plan, parts.yields_probabilities)
+    return {
+        "decoder": repr(parts.decoder),
+        "error": float(found.error[0]),
+        "nll": None if found.nll is None else float(found.nll[0]),
+        "brier": None if found.brier is None else float(found.brier[0]),
+        "seconds": perf_counter() - start,
+    }
 
 
 def _chosen(
@@ -164,90 +170,3 @@ def _possible(parts: Parts, X: Any) -> bool:
     if issparse(X) and not decoder.takes_sparse:
         return False
     return "inputs" not in decoder.needs or bool(np.isfinite(X.data if issparse(X) else X).all())
-
-
-class _Desk:
-    """Judges decoders fold by fold, with machines and calibrators that are shared by all."""
-
-    def __init__(self, session: Session, splits: Splits) -> None:
-        self.session, self.data, self.splits = session, session.data, splits
-        self.machines = train(self.data, [rows for rows, _ in splits])
-        self.fold = fold_numbers(splits, self.data.rows)
-        self.position = np.empty(int(self.data.rows.max()) + 1, dtype=np.intp)
-        self.position[self.data.rows] = np.arange(len(self.data.rows))
-        self.own = session.parts.machine.has_probability
-        self.tested = [
-            machines.training_margins(self.data, test, self.own)
-            for machines, (_, test) in zip(self.machines, splits, strict=True)
-        ]
-        self.scores = np.zeros((len(self.data.rows), self.data.codebook.n_columns))
-        for margins, (_, test) in zip(self.tested, splits, strict=True):
-            self.scores[self.position[test]] = margins.mean
-        self.calibrators: dict[int, Calibrator] = {}
-
-    def judge(self, parts: Parts) -> dict[str, Any]:
-        """Fit and apply a decoder in every fold, and return its figures."""
-        start, decoder = perf_counter(), parts.decoder
-        result = np.zeros((len(self.data.rows), self.data.codebook.n_classes))
-        for fold, (_, test) in enumerate(self.splits):
-            fitted = clone(decoder).fit(self._context(parts, fold))
-            X = self.data.X[test] if "inputs" in decoder.needs else None
-            margins = self._visible(self.tested[fold], parts, fold)
-            result[self.position[test]] = fitted.decode(margins, X=X)
-        return {
-            "decoder": repr(decoder),
-            **figures(result, self.data, parts.yields_probabilities),
-            "seconds": perf_counter() - start,
-        }
-
-    def _context(self, parts: Parts, fold: int) -> Context:
-        data, needs = self.data, parts.decoder.needs
-        rows = self.splits[fold][0]
-        inside = self.position[rows]
-        training = None
-        if "training_scores" in needs:
-            margins = self.machines[fold].training_margins(data, rows, self.own)
-            training = self._visible(margins, parts, fold)
-        assert self.fold is not None
-        return Context(
-            codebook=data.codebook,
-            y=data.y[rows],
-            weights=data.weights_of(rows),
-            classes=self.session.classes,
-            X=data.X[rows] if "inputs" in needs else None,
-            training=training,
-            held_out=Margins(mean=self.scores[inside]),
-            folds=self.fold[inside],
-            refit=lambda part, columns: train_nested(data, rows[part], columns),
-            random_state=self.session.decoder_seed,
-        )
-
-    def _visible(self, margins: Margins, parts: Parts, fold: int) -> Margins:
-        """Return the margins as the decoder would see them in a pipe of its own."""
-        if not parts.calibrator.learns:
-            return margins if parts.uses_probabilities else margins.with_probability(None)
-        if fold not in self.calibrators:
-            self.calibrators[fold] = self._fitted_calibrator(parts.calibrator, fold)
-        return margins.with_probability(self.calibrators[fold].transform(margins))
-
-    def _fitted_calibrator(self, calibrator: Calibrator, fold: int) -> Calibrator:
-        rows = self.splits[fold][0]
-        labels = self.data.codebook.labels(self.data.y[rows])
-        scores = Margins(mean=self.scores[self.position[rows]])
-        fitted: Calibrator = clone(calibrator).fit(scores, labels, self.data.weights_of(rows))
-        return fitted
-
-
-def figures(result: FloatArray, data: TrainingSet, probabilities: bool) -> dict[str, Any]:
-    """Return the error and, of probabilities, the negative log-likelihood and Brier score."""
-    y, weights = data.y[data.rows], data.weights_of(data.rows)
-    error = np.average(result.argmax(axis=1) != y, weights=weights)
-    if not probabilities:
-        return {"error": float(error), "nll": None, "brier": None}
-    of_truth = np.maximum(result[np.arange(len(y)), y], np.finfo(float).tiny)
-    truth = np.eye(result.shape[1])[y]
-    return {
-        "error": float(error),
-        "nll": float(np.average(-np.log(of_truth), weights=weights)),
-        "brier": float(np.average(((result - truth) ** 2).sum(axis=1), weights=weights)),
-    }

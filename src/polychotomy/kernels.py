@@ -7,6 +7,7 @@ family then takes one pass over them.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,8 @@ from ._types import FloatArray, IntArray
 KERNELS = ("rbf", "linear", "poly", "precomputed")
 # Blocks of a kernel between new rows and training rows hold at most this many numbers.
 BLOCK_ENTRIES = 1 << 23
+# Deviations of inputs that differ by more than this are warned about.
+SCALE_RATIO = 1e3
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,28 @@ def squared_distances(X: Any, Z: Any = None) -> FloatArray:
 
     distances: FloatArray = euclidean_distances(X, Z, squared=True)
     return distances
+
+
+def warn_of_scales(kernel: Any, X: Any) -> None:
+    """Say so if one input of a Gaussian kernel drowns the others, which scaling would prevent."""
+    if not (isinstance(kernel, str) and kernel == "rbf") or issparse(X) or X.shape[0] < 2:
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviations = np.std(X, axis=0, dtype=np.float64)
+        # An input that is constant but for rounding does not count.
+        varies = deviations > 1e-12 * np.abs(X).max(axis=0)
+    deviations = deviations[np.isfinite(deviations) & varies]
+    if len(deviations) < 2:
+        return
+    ratio = deviations.max() / deviations.min()
+    if ratio > SCALE_RATIO:
+        warnings.warn(
+            f"The scales of the inputs differ by a factor of {ratio:.0e}, so that a Gaussian "
+            "kernel sees hardly any but the largest. Scale them, for example with "
+            "make_pipeline(StandardScaler(), ...).",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def settle_kernel(

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from polychotomy import Codebook, Context, Margins, OneVsOne, OneVsRest, SoftMax
+from polychotomy._native import softmax as native
 from polychotomy.decoding import softmax as module
-from polychotomy.decoding._bounded_newton import ClassFeatureModel
+from polychotomy.decoding._softmax_fit import HeldOutRows
 
 from . import twins
+from .softmax_twin import ClassFeatureModel
 from .twins import few
 
 CODES = {"one_vs_rest": OneVsRest(), "one_vs_one": OneVsOne()}
@@ -263,10 +265,10 @@ def test_cross_validation_of_c(kind):
                 loss -= weights[n] * math.log(p[y[n]])
         errors.append(error / weights.sum())
         losses.append(loss / weights.sum())
-    context = Context(book, y, weights)
-    found = module.cross_validate(layout(kind, 3, scores), context, folds, values)
-    np.testing.assert_allclose(found[0], errors, rtol=1e-12)
-    np.testing.assert_allclose(found[1], losses, rtol=1e-6)
+    context = Context(book, y, weights, held_out=Margins(mean=scores))
+    found = HeldOutRows([context], 1).cross_validate([folds], values)
+    np.testing.assert_allclose(found[0], [errors], rtol=1e-12)
+    np.testing.assert_allclose(found[1], [losses], rtol=1e-6)
     within = [k for k in range(3) if errors[k] <= 1.05 * min(errors)]
     least = min(losses[k] for k in within)
     assert decoder.C_ == next(values[k] for k in within if losses[k] <= 1.05 * least)
@@ -360,9 +362,7 @@ def test_shuffled_and_turned_columns_change_nothing():
 def test_that_it_did_not_converge_is_said(monkeypatch):
     from sklearn.exceptions import ConvergenceWarning
 
-    from polychotomy.decoding import _bounded_newton
-
-    monkeypatch.setattr(_bounded_newton, "MAX_ITERATIONS", 1)
+    monkeypatch.setattr(native, "MAX_ITERATIONS", 1)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         with pytest.raises(ConvergenceWarning, match="SoftMax: the weights did not converge"):

@@ -92,3 +92,23 @@ def solve_klr(
     criterion: NDArray[float64],
 ) -> None: ...
 def klr_solve_positive_definite(a: NDArray[float64], x: NDArray[float64]) -> bool: ...
+def solve_softmax(
+    scores: NDArray[float64],
+    y: NDArray[int64],
+    weights: NDArray[float64],
+    n_classes: int,
+    one_vs_rest: bool,
+    train: NDArray[int64],
+    train_ends: NDArray[int64],
+    test: NDArray[int64],
+    test_ends: NDArray[int64],
+    C_values: NDArray[float64],
+    tolerance: float,
+    max_iterations: int,
+    n_threads: int,
+    out_weights: NDArray[float64],
+    converged: NDArray[int32],
+    iterations: NDArray[int32],
+    errors: NDArray[float64],
+    losses: NDArray[float64],
+) -> None: ...

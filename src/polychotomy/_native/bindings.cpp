@@ -10,6 +10,7 @@
 #include "klr_bindings.hpp"
 #include "pairwise.hpp"
 #include "platt.hpp"
+#include "softmax_bindings.hpp"
 #include "svm_bindings.hpp"
 #include "svm_block_bindings.hpp"
 
@@ -159,4 +160,5 @@ NB_MODULE(_core, module) {
     polychotomy::bind_svm(module);
     polychotomy::bind_svm_block(module);
     polychotomy::bind_klr(module);
+    polychotomy::bind_softmax(module);
 }

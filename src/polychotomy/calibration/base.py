@@ -19,6 +19,9 @@ class Calibrator(BaseEstimator):
         The string by which it can be asked for.
     learns : bool
         Whether it has to be fitted on scores of rows that the machines did not see.
+    column_by_column : bool
+        Whether what it learns for a column depends on that column alone, so that the columns of
+        several fits can be put side by side.
 
     Examples
     --------
@@ -39,6 +42,7 @@ class Calibrator(BaseEstimator):
 
     name: ClassVar[str]
     learns: ClassVar[bool] = True
+    column_by_column: ClassVar[bool] = False
 
     def fit(self, margins: Margins, labels: SignArray, weights: FloatArray | None = None) -> Self:
         """Learn from scores and labels.

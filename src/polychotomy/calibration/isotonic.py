@@ -33,6 +33,7 @@ class Isotonic(Calibrator):
     """
 
     name = "isotonic"
+    column_by_column = True
 
     def _fit(self, scores: FloatArray, labels: SignArray, weights: FloatArray | None) -> None:
         from sklearn.isotonic import IsotonicRegression

@@ -38,6 +38,7 @@ class Platt(Calibrator):
     """
 
     name = "platt"
+    column_by_column = True
 
     def _fit(self, scores: FloatArray, labels: SignArray, weights: FloatArray | None) -> None:
         self.slopes_, self.intercepts_, converged = _native.fit_platt(scores, labels, weights)

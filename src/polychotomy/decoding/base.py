@@ -160,9 +160,7 @@ class Decoder(BaseEstimator):
         -------
         self : Decoder
         """
-        self._check_code(context.codebook)
-        self.codebook_ = context.codebook
-        self.class_sizes_ = context.class_sizes
+        self._remember(context)
         self._fit(context)
         return self
 
@@ -198,6 +196,12 @@ class Decoder(BaseEstimator):
             piece = slice(start, start + ROWS_AT_ONCE)
             result[piece] = self._decode(margins.rows(piece), book, None if X is None else X[piece])
         return result
+
+    def _remember(self, context: Context) -> None:
+        """Keep what all decoders keep of the context, if the code is one for this decoder."""
+        self._check_code(context.codebook)
+        self.codebook_ = context.codebook
+        self.class_sizes_ = context.class_sizes
 
     def _fit(self, context: Context) -> None:
         """Learn; nothing by default."""
@@ -341,11 +345,12 @@ def pairwise_preferences(margins: Margins, codebook: Codebook) -> FloatArray:
 
 def pairwise_sums(pairs: FloatArray, n_classes: int) -> FloatArray:
     """Sum for every class the signed answers of its pairs."""
-    sums = np.zeros((len(pairs), n_classes))
-    for column, (i, j) in enumerate(zip(*np.triu_indices(n_classes, 1), strict=True)):
-        sums[:, i] += pairs[:, column]
-        sums[:, j] -= pairs[:, column]
-    return sums
+    sums = np.zeros((n_classes, len(pairs)))
+    columns = np.ascontiguousarray(pairs.T)
+    for column, i, j in zip(columns, *np.triu_indices(n_classes, 1), strict=True):
+        sums[i] += column
+        sums[j] -= column
+    return np.ascontiguousarray(sums.T)
 
 
 def prior_of(decoder: Decoder, codebook: Codebook) -> FloatArray:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._checks import positive_number
 from .._math import softmax
-from .._types import Codebook, FloatArray, IntArray, Margins
-from ._bounded_newton import ClassFeatureModel, fit_class_features
+from .._types import Codebook, FloatArray, Margins
+from ._softmax_fit import HeldOutRows, choose_strength, choosing_folds, code_of
 from .base import Context, Decoder, canonical
 
 # Beyond this, exponents are taken relative to the largest before they overflow.
@@ -81,21 +83,35 @@ class SoftMax(Decoder):
         self.C_values = C_values
 
     def _fit(self, context: Context) -> None:
-        if context.held_out is None or context.held_out.mean is None:
-            raise ValueError("SoftMax needs held-out scores in its context.")
-        features = class_features(context.held_out.mean, context.codebook)
-        if self.C == "cv":
-            self.C_: float | None = self._choose(features, context)
-        else:
-            self.C_ = None if self.C is None else positive_number(self.C, "C")
-        solution = fit_class_features(features, context.y, context.weights, _penalty(self.C_))
-        if not solution.converged:
+        self._learn_together([self], [context], n_threads=1)
+
+    def _learn_together(
+        self, decoders: Sequence[SoftMax], contexts: Sequence[Context], n_threads: int
+    ) -> None:
+        """Let decoders with the parameters of this one learn each from a context of its own."""
+        rows = HeldOutRows(contexts, n_threads)
+        strengths = self._strengths(rows, contexts)
+        solution = rows.solve([math.inf if C is None else C for C in strengths])
+        for number, (decoder, C) in enumerate(zip(decoders, strengths, strict=True)):
+            decoder.C_ = C
+            decoder.weights_ = solution.weights[number, 0]
+        if not solution.converged.all():
             warnings.warn(
                 "SoftMax: the weights did not converge; the probabilities are approximate.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        self.weights_ = solution.weights
+
+    def _strengths(self, rows: HeldOutRows, contexts: Sequence[Context]) -> list[float | None]:
+        if self.C != "cv":
+            C = None if self.C is None else positive_number(self.C, "C")
+            return [C] * len(contexts)
+        values = sorted(PAPER_C if self.C_values is None else self.C_values)
+        for value in values:
+            positive_number(value, "C_values")
+        folds = [choosing_folds(context) for context in contexts]
+        criteria = rows.cross_validate(folds, values)
+        return [choose_strength(np.array(values), *pair) for pair in zip(*criteria, strict=True)]
 
     def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
         if not hasattr(self, "weights_"):
@@ -104,20 +120,47 @@ class SoftMax(Decoder):
         features = class_features(margins.mean, codebook)
         return class_probabilities(features, self.weights_)
 
-    def _choose(self, features: FloatArray, context: Context) -> float:
-        values = sorted(PAPER_C if self.C_values is None else self.C_values)
-        for value in values:
-            positive_number(value, "C_values")
-        folds = context.folds
-        if folds is None:
-            folds = _stratified_folds(context.y)
-        if len(np.unique(folds)) < 2:
-            raise ValueError(
-                "SoftMax(C='cv') needs two folds of held-out rows to choose C; give C a value, or "
-                "None for no penalty."
-            )
-        errors, losses = cross_validate(features, context, folds, values)
-        return choose_strength(np.array(values), errors, losses)
+
+def fit_many(decoder: SoftMax, contexts: Sequence[Context], n_threads: int = 1) -> list[SoftMax]:
+    """Fit a soft-max combination to each of several contexts, those of a search, say.
+
+    Parameters
+    ----------
+    decoder : SoftMax
+        What to fit; left as it is.
+    contexts : sequence of Context
+        What to learn from; codes and numbers of rows may differ.
+    n_threads : int, default=1
+        The fits for all folds and contexts are shared out among so many threads.
+
+    Returns
+    -------
+    fitted : list of SoftMax
+        One a context, the same as ``clone(decoder).fit(context)`` to the last bit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polychotomy import Context, Margins, OneVsRest, SoftMax
+    >>> from polychotomy.decoding.softmax import fit_many
+    >>> y = np.repeat([0, 1, 2], 20)
+    >>> noise = np.random.default_rng(0).normal(size=(60, 3))
+    >>> scores = [2.0 * np.eye(3)[y] + size * noise for size in (0.5, 2.0)]
+    >>> code = OneVsRest().build(3)
+    >>> contexts = [Context(code, y, held_out=Margins(mean=mean)) for mean in scores]
+    >>> [fitted.C_ for fitted in fit_many(SoftMax(C_values=[0.01, 0.1, 1.0, 10.0]), contexts)]
+    [10.0, 0.1]
+    """
+    fitted = [clone(decoder) for _ in contexts]
+    together: dict[tuple[bool, int], list[int]] = {}
+    for number, context in enumerate(contexts):
+        fitted[number]._remember(context)
+        together.setdefault(code_of(context.codebook), []).append(number)
+    for numbers in together.values():
+        decoder._learn_together(
+            [fitted[n] for n in numbers], [contexts[n] for n in numbers], n_threads
+        )
+    return fitted
 
 
 def class_features(scores: FloatArray, codebook: Codebook) -> FloatArray:
@@ -147,52 +190,3 @@ def class_probabilities(features: FloatArray, weights: FloatArray) -> FloatArray
         with np.errstate(over="ignore"):
             scores[huge] = shifted * size[:, None] * largest
     return softmax(scores)
-
-
-def cross_validate(
-    features: FloatArray, context: Context, folds: IntArray, values: Sequence[float]
-) -> tuple[FloatArray, FloatArray]:
-    """Return the cross-validated error and NLL of every C; warm-started along C."""
-    y = context.y
-    row_weights = np.ones(len(y)) if context.weights is None else context.weights
-    errors, losses = np.zeros(len(values)), np.zeros(len(values))
-    for fold in np.unique(folds):
-        test = folds == fold
-        model = ClassFeatureModel(features[~test], y[~test], row_weights[~test])
-        weights = None
-        rows, labels = features[test], y[test]
-        for k, C in enumerate(values):
-            weights = model.minimise(_penalty(C), weights).weights
-            p = class_probabilities(rows, weights)
-            errors[k] += row_weights[test] @ (p.argmax(axis=1) != labels)
-            of_truth = np.maximum(p[np.arange(len(labels)), labels], 1e-300)
-            losses[k] -= row_weights[test] @ np.log(of_truth)
-    total = row_weights.sum()
-    return errors / total, losses / total
-
-
-def choose_strength(values: FloatArray, errors: FloatArray, losses: FloatArray) -> float:
-    """Apply the two-tolerance rule of DUAN03 section 3.2 to ascending values of C."""
-    small_error = errors <= 1.05 * errors.min()
-    small_loss = small_error & (losses <= 1.05 * losses[small_error].min())
-    return float(values[small_loss][0])
-
-
-def _penalty(C: float | None) -> float | None:
-    return None if C is None or np.isinf(C) else 1.0 / C
-
-
-def _stratified_folds(y: IntArray) -> IntArray:
-    # Imported here, because it would double the time that importing the library takes.
-    from sklearn.model_selection import check_cv
-
-    n_splits = int(min(5, np.bincount(y).max()))
-    folds = np.zeros(len(y), dtype=np.intp)
-    if n_splits < 2:
-        return folds
-    with warnings.catch_warnings():
-        # A class with fewer rows than folds is no obstacle here.
-        warnings.simplefilter("ignore", UserWarning)
-        for number, (_, test) in enumerate(check_cv(n_splits, y, classifier=True).split(y, y)):
-            folds[test] = number
-    return folds

@@ -19,12 +19,12 @@ from .base import (
 
 def count_votes(pairs: FloatArray, n_classes: int) -> FloatArray:
     """Count the pairs each class wins; an answer exactly on the boundary is nobody's."""
-    first, second = np.triu_indices(n_classes, 1)
-    votes = np.zeros((len(pairs), n_classes))
-    for column, (i, j) in enumerate(zip(first, second, strict=True)):
-        votes[:, i] += pairs[:, column] > 0
-        votes[:, j] += pairs[:, column] < 0
-    return votes
+    votes = np.zeros((n_classes, len(pairs)))
+    columns = np.ascontiguousarray(pairs.T)
+    for column, i, j in zip(columns, *np.triu_indices(n_classes, 1), strict=True):
+        votes[i] += column > 0
+        votes[j] += column < 0
+    return np.ascontiguousarray(votes.T)
 
 
 class MaxWins(Decoder):

@@ -1,7 +1,7 @@
 """Binary machines: from inputs and label columns to margins."""
 
 from .any_learner import AnyLearner, FittedColumns
-from .base import ColumnMachine, LeavesOneOut, TrainingOptions
+from .base import ColumnMachine, FollowsPath, HeldOut, LeavesOneOut, TrainingOptions
 from .klr import KernelLogisticRegression
 from .lssvm import LSSVM
 from .svm import SVM
@@ -12,6 +12,8 @@ __all__ = [
     "AnyLearner",
     "ColumnMachine",
     "FittedColumns",
+    "FollowsPath",
+    "HeldOut",
     "KernelLogisticRegression",
     "LeavesOneOut",
     "TrainingOptions",

@@ -105,10 +105,6 @@ class AnyLearner:
             for start in pieces
         ]
 
-    def is_trained(self, fitted: FittedColumns) -> NDArray[np.bool_]:
-        """Say for every column whether it could be trained."""
-        return np.array([estimator is not None for estimator in fitted.estimators])
-
     def training_margins(
         self,
         fitted: FittedColumns,

@@ -79,10 +79,6 @@ class ColumnMachine(Protocol):
         """
         ...
 
-    def is_trained(self, fitted: Any) -> NDArray[bool_]:
-        """Say for every column whether it could be trained."""
-        ...
-
     def training_margins(
         self,
         fitted: Any,
@@ -108,4 +104,47 @@ class LeavesOneOut(Protocol):
 
     def leave_one_out_scores(self, fitted: Any, n_rows: int) -> FloatArray:
         """Return the score of every training row by machines without it; 0 elsewhere."""
+        ...
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What machines said about rows that they were not trained on, fold by fold.
+
+    Parameters
+    ----------
+    tested : list of Margins
+        For every fold, the margins of its test rows by machines trained on its other rows; rows
+        that take no part in a column included.
+    failed : ndarray of shape (n_columns,)
+        Whether some fold's solver did not converge for the column.
+    fitted : callable
+        Returns the trained machines of a fold.
+    """
+
+    tested: list[Margins]
+    failed: NDArray[bool_]
+    fitted: Callable[[int], Any]
+
+
+@runtime_checkable
+class FollowsPath(Protocol):
+    """A machine that trains along a path of values of one of its parameters, in one go."""
+
+    path_parameter: str
+
+    def held_out_path(
+        self,
+        state: Any,
+        labels: SignArray,
+        splits: Sequence[tuple[IntArray, IntArray]],
+        values: Sequence[float],
+        weights: FloatArray | None,
+        options: TrainingOptions,
+        probability: bool = False,
+    ) -> list[HeldOut] | None:
+        """Return the held-out margins for every value; None if the path cannot be followed.
+
+        Values ascend; what is found for one does not depend on those after it.
+        """
         ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,11 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._math import sigmoid
 from .._types import FloatArray, IntArray, Margins, SignArray
-from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows, settle_memory_limit
+from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows, settle_memory_limit, warn_of_scales
+from ._kernel_path import held_out_scores
 from ._on_demand import RowSolver, is_worth_it, solve_on_demand
 from ._solved import Solved, join_columns, scatter
 from .any_learner import single_threaded_blas
-from .base import TrainingOptions
+from .base import HeldOut, TrainingOptions
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class FittedKernels:
 class ColumnSolver(RowSolver, Protocol):
     """What a kernel machine has to provide to train columns."""
 
+    kernel: Any
     memory_limit: Any
 
     def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
@@ -73,6 +76,18 @@ class ColumnSolver(RowSolver, Protocol):
         """Solve every column on every subset of rows."""
         ...
 
+    def solve_path(
+        self,
+        gram: FloatArray,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        C_values: Sequence[float],
+        weights: FloatArray | None,
+        n_threads: int,
+    ) -> list[Solved]:
+        """Solve every column on every subset of rows, for every value of C."""
+        ...
+
 
 class KernelColumns:
     """The machines of a code, trained by a kernel machine on one Gram matrix.
@@ -86,6 +101,7 @@ class KernelColumns:
     """
 
     has_likelihood = False
+    path_parameter = "C"
 
     def __init__(self, solver: ColumnSolver, has_probability: bool = False) -> None:
         self.solver = solver
@@ -98,6 +114,7 @@ class KernelColumns:
 
     def prepare(self, X: Any) -> SharedRows:
         """Return the rows, whose distances are computed when they are first needed."""
+        warn_of_scales(self.solver.kernel, X)
         return SharedRows(X)
 
     def fit(
@@ -128,6 +145,36 @@ class KernelColumns:
                 )
         _warn_unconverged(solved, options)
         return [_fitted(kernel, state.X, solved, number) for number in range(len(subsets))]
+
+    def held_out_path(
+        self,
+        state: SharedRows,
+        labels: SignArray,
+        splits: Sequence[tuple[IntArray, IntArray]],
+        values: Sequence[float],
+        weights: FloatArray | None,
+        options: TrainingOptions,
+        probability: bool = False,
+    ) -> list[HeldOut] | None:
+        """Return the held-out margins for every C; None where a Gram matrix is too large."""
+        limit = settle_memory_limit(self.solver.memory_limit)
+        if not fits(len(labels), limit):
+            return None
+        n_threads = most_threads(len(labels), effective_n_jobs(options.n_jobs), limit)
+        kernel = self.solver.settle(state.X, options.counts)
+        subsets = [train for train, _ in splits]
+        with single_threaded_blas():
+            gram = state.gram(kernel)
+            path = self.solver.solve_path(gram, labels, subsets, values, weights, n_threads)
+            scores = held_out_scores(gram, labels, splits, path, n_threads)
+        return [
+            HeldOut(
+                tested=[self._margins(fold[k], probability) for fold in scores],
+                failed=np.any(solved.trained & ~solved.converged, axis=0),
+                fitted=partial(_fitted, kernel, state.X, solved),
+            )
+            for k, solved in enumerate(path)
+        ]
 
     def _solve_by_column(
         self,
@@ -163,10 +210,6 @@ class KernelColumns:
             )
             parts.append(scatter(part, rows, len(labels)))
         return join_columns(parts)
-
-    def is_trained(self, fitted: FittedKernels) -> NDArray[np.bool_]:
-        """Say for every column whether it could be trained."""
-        return fitted.trained
 
     def training_margins(
         self,

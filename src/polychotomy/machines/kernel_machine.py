@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import refuse_weightless_classes, weight_array
+from .._checks import positive_number, refuse_weightless_classes, weight_array
 from .._types import FloatArray, IntArray, SignArray
 from ..kernels import Kernel, settle_kernel
 from ._kernel_rows import RowSource
@@ -156,6 +156,7 @@ class IterativeKernelMachine(KernelMachine):
 
     probabilistic: ClassVar[bool] = False
 
+    C: Any
     memory_limit: Any
 
     def as_columns(self) -> KernelColumns:
@@ -177,6 +178,20 @@ class IterativeKernelMachine(KernelMachine):
         n_threads: int,
     ) -> Solved:
         """Solve every column on every subset of rows."""
+        C_values = [positive_number(self.C, "C")]
+        (solved,) = self.solve_path(gram, labels, subsets, C_values, weights, n_threads)
+        return solved
+
+    def solve_path(
+        self,
+        gram: FloatArray,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        C_values: Sequence[float],
+        weights: FloatArray | None,
+        n_threads: int,
+    ) -> list[Solved]:
+        """Solve every column on every subset of rows, for every value of C."""
         raise NotImplementedError
 
     def takes_rows(self, kernel: Kernel, n_features: int) -> bool:

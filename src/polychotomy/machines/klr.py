@@ -122,33 +122,37 @@ class KernelLogisticRegression(IterativeKernelMachine):
         scores = self.decision_function(X)
         return np.stack([sigmoid(-scores), sigmoid(scores)], axis=1)
 
-    def solve(
+    def solve_path(
         self,
         gram: FloatArray,
         labels: SignArray,
         subsets: Sequence[IntArray],
+        C_values: Sequence[float],
         weights: FloatArray | None,
         n_threads: int,
-    ) -> Solved:
-        """Solve every column on every subset of rows."""
+    ) -> list[Solved]:
+        """Solve every column on every subset of rows, for every value of C."""
         solution = solve_klr(
             gram,
             labels,
             subsets,
-            [positive_number(self.C, "C")],
+            C_values,
             weights,
             tolerance=positive_number(self.tol, "tol"),
             max_iterations=iteration_limit(self.max_iter) or 200,
             n_threads=n_threads,
         )
-        status = solution.status[:, 0]
-        return Solved(
-            coefficients=solution.coefficients[:, 0],
-            biases=solution.biases[:, 0],
-            trained=status != KlrStatus.UNTRAINED,
-            converged=np.isin(status, (KlrStatus.CONVERGED, KlrStatus.UNTRAINED)),
-            iterations=solution.iterations[:, 0],
-        )
+        fine = np.isin(solution.status, (KlrStatus.CONVERGED, KlrStatus.UNTRAINED))
+        return [
+            Solved(
+                coefficients=solution.coefficients[:, k],
+                biases=solution.biases[:, k],
+                trained=solution.status[:, k] != KlrStatus.UNTRAINED,
+                converged=fine[:, k],
+                iterations=solution.iterations[:, k],
+            )
+            for k in range(len(C_values))
+        ]
 
     def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
         """Whether `solve_rows` can take the place of `solve`."""

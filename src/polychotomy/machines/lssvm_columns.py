@@ -7,14 +7,19 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.utils.parallel import Parallel, delayed
 
 from .._checks import positive_number
 from .._math import sigmoid
 from .._types import FloatArray, IntArray, Margins, SignArray
-from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows, settle_memory_limit
+from ..kernels import (
+    BLOCK_ENTRIES,
+    Kernel,
+    SharedRows,
+    settle_memory_limit,
+    warn_of_scales,
+)
 from ._lssvm_evidence import Hyperparameters, fixed_hyperparameters, optimise_hyperparameters
 from ._lssvm_selection import select_by_evidence
 from ._lssvm_solve import Fit
@@ -125,6 +130,7 @@ class LSSVMColumns:
 
     def prepare(self, X: Any) -> SharedRows:
         """Return the rows, whose distances are computed when they are first needed."""
+        warn_of_scales(self.settings.kernel, X)
         return SharedRows(X)
 
     def fit(
@@ -190,10 +196,6 @@ class LSSVMColumns:
                 "needs no Gram matrix."
             )
         return int(min(effective_n_jobs(options.n_jobs), (limit - kept) / working))
-
-    def is_trained(self, fitted: FittedLSSVM) -> NDArray[np.bool_]:
-        """Say for every column whether it could be trained."""
-        return fitted.trained
 
     def training_margins(
         self,

@@ -100,33 +100,36 @@ class SVM(IterativeKernelMachine):
         self.max_iter = max_iter
         self.memory_limit = memory_limit
 
-    def solve(
+    def solve_path(
         self,
         gram: FloatArray,
         labels: SignArray,
         subsets: Sequence[IntArray],
+        C_values: Sequence[float],
         weights: FloatArray | None,
         n_threads: int,
-    ) -> Solved:
-        """Solve every column on every subset of rows."""
+    ) -> list[Solved]:
+        """Solve every column on every subset of rows, for every value of C."""
         solution = solve_svm(
             gram,
             labels,
             subsets,
-            [positive_number(self.C, "C")],
+            C_values,
             weights,
             tolerance=positive_number(self.tol, "tol"),
             max_iterations=iteration_limit(self.max_iter),
             n_threads=n_threads,
         )
-        status = solution.status[:, 0]
-        return Solved(
-            coefficients=solution.coefficients[:, 0],
-            biases=solution.biases[:, 0],
-            trained=status != SvmStatus.UNTRAINED,
-            converged=status != SvmStatus.ITERATION_LIMIT,
-            iterations=solution.iterations[:, 0],
-        )
+        return [
+            Solved(
+                coefficients=solution.coefficients[:, k],
+                biases=solution.biases[:, k],
+                trained=solution.status[:, k] != SvmStatus.UNTRAINED,
+                converged=solution.status[:, k] != SvmStatus.ITERATION_LIMIT,
+                iterations=solution.iterations[:, k],
+            )
+            for k in range(len(C_values))
+        ]
 
     def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
         """Whether `solve_rows` can take the place of `solve`."""

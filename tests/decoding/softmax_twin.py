@@ -1,19 +1,18 @@
-"""A bounded Newton method for multinomial models with features of each class's own."""
-
-from __future__ import annotations
+"""The soft-max combination in NumPy: the same projected Newton method, written plainly."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from .._types import FloatArray, IntArray
+FloatArray = IntArray = np.ndarray
 
 # Penalties on the way to none, in units of the mean log-likelihood and of scores of size 1.
 VANISHING_PENALTIES = tuple(10.0**-power for power in range(1, 9))
 # Weights nearer than this to their bound may be put there in one step.
 NEAR_BOUND = 1e-2
-TOLERANCE = 1e-9
+# A thousandth of that of the core, which tries to get there, too.
+TOLERANCE = 1e-12
 ROUNDING = 1e-15
 SMALLEST_STEP = 1e-12
 # Scores that are all smaller than this count as 0.
@@ -29,15 +28,21 @@ class Solution:
     converged: bool
 
 
-def fit_class_features(
-    features: FloatArray,
-    y: IntArray,
-    row_weights: FloatArray | None,
-    penalty: float | None,
-) -> Solution:
-    """Minimise ``penalty/2 |w|^2 + NLL`` over ``w >= 0``; see `ClassFeatureModel`."""
-    rows = np.ones(len(y)) if row_weights is None else row_weights
-    return ClassFeatureModel(features, y, rows).minimise(penalty)
+def cross_validate(features, y, row_weights, folds, C_values):
+    """Return the errors and NLLs of every C, summed over the rows, warm-started along C."""
+    rows = np.arange(len(y))
+    errors, losses = np.zeros((2, len(C_values)))
+    for fold in np.unique(folds):
+        train, test = rows[folds != fold], rows[folds == fold]
+        model = ClassFeatureModel(features[train], y[train], row_weights[train])
+        weights = None
+        for k, C in enumerate(C_values):
+            weights = model.minimise(1.0 / C, weights).weights
+            p = model.probabilities(features[test], weights)
+            errors[k] += row_weights[test] @ (p.argmax(axis=1) != y[test])
+            of_truth = np.maximum(p[np.arange(len(test)), y[test]], 1e-300)
+            losses[k] -= row_weights[test] @ np.log(of_truth)
+    return errors, losses
 
 
 class ClassFeatureModel:
@@ -77,6 +82,12 @@ class ClassFeatureModel:
                 w, np.tile(penalty / self.total / self.scale / self.scale, (self.n_classes, 1))
             )
         return Solution(w / self.scale, converged)
+
+    @staticmethod
+    def probabilities(features: FloatArray, weights: FloatArray) -> FloatArray:
+        scores = np.einsum("nkd,kd->nk", features, weights)
+        exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return exponentials / exponentials.sum(axis=1, keepdims=True)
 
     def _minimise_unpenalised(self, w: FloatArray) -> tuple[FloatArray, bool]:
         """Let a penalty vanish, and stop before separable data drive the weights to infinity.

@@ -1,0 +1,169 @@
+"""How fast the soft-max combination is fitted in one cell of a search.
+
+The job of a cell: scores of binary support vector machines on rows that they did not see, in five
+folds; for each fold, `SoftMax` is fitted to the other four, its C chosen among 31 values by
+cross-validation over these four. That makes 5 x (4 x 31 + 1) fits. One run, one thread; prints the
+processor time of the core (`fit_many`) and the ratio to it of
+
+- the same method in NumPy, that of the tests, with LAPACK's Cholesky factors, at a tolerance of
+  1e-9 (for one fold, of five equal ones); and the largest difference in a probability;
+- scikit-learn's LogisticRegression ("lbfgs"), 31 values of C by cross-validation over the same
+  folds, one warm-started fit after the other, with all scores as features of all classes: a model
+  with more weights and without the bounds, but with the same job.
+
+Then, what two threads gain in a search of several such cells, by the clock on the wall.
+
+The data are bundled digits, and a mixture of 7 classes in 19 dimensions, or those of a folder of
+the papers' data sets: --data folder/segment.csv.gz.
+
+    python benchmarks/softmax.py --rows 500
+"""
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits, make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from polychotomy import Context, Margins, OneVsOne, OneVsRest, SoftMax
+from polychotomy.decoding.softmax import PAPER_C, choose_strength, class_features, fit_many
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "decoding"))
+import softmax_twin
+
+Array = np.ndarray
+
+
+def mixture(n_rows: int) -> tuple[Array, Array]:
+    return make_classification(
+        n_rows, n_features=19, n_informative=10, n_redundant=5, n_classes=7, class_sep=2.0,
+        random_state=0,
+    )  # fmt: skip
+
+
+def digits(n_rows: int) -> tuple[Array, Array]:
+    X, y = load_digits(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(y))[:n_rows]
+    return X[rows], y[rows]
+
+
+def from_file(path: str, n_rows: int) -> tuple[Array, Array]:
+    import pandas as pd
+
+    frame = pd.read_csv(path, dtype={"class": str}).sample(n_rows, random_state=0)
+    y = np.unique(frame["class"], return_inverse=True)[1]
+    return frame.iloc[:, :-1].to_numpy(dtype=float), y
+
+
+def held_out_scores(X: Array, y: Array, folds: Array, one_vs_rest: bool) -> Array:
+    X = X[:, X.std(axis=0) > 0]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    machine = SVC(C=10.0, gamma=0.5 / X.shape[1], decision_function_shape="ovo")
+    columns = y.max() + 1 if one_vs_rest else y.max() * (y.max() + 1) // 2
+    scores = np.empty((len(y), columns))
+    for fold in range(5):
+        train, test = folds != fold, folds == fold
+        if one_vs_rest:
+            for k in range(columns):
+                scores[test, k] = machine.fit(X[train], y[train] == k).decision_function(X[test])
+        else:
+            scores[test] = machine.fit(X[train], y[train]).decision_function(X[test])
+    return scores
+
+
+def cell(X: Array, y: Array, one_vs_rest: bool) -> list[Context]:
+    folds = np.empty(len(y), dtype=np.intp)
+    for number, (_, test) in enumerate(StratifiedKFold(5).split(X, y)):
+        folds[test] = number
+    scores = held_out_scores(X, y, folds, one_vs_rest)
+    book = (OneVsRest() if one_vs_rest else OneVsOne()).build(y.max() + 1)
+    return [
+        Context(book, y[rows], held_out=Margins(mean=scores[rows]), folds=folds[rows])
+        for rows in (folds != fold for fold in range(5))
+    ]
+
+
+def in_numpy(context: Context) -> tuple[float, Array]:
+    """Return the chosen C and the probabilities of the training rows."""
+    features = class_features(context.held_out.mean, context.codebook)
+    ones = np.ones(len(context.y))
+    criteria = softmax_twin.cross_validate(features, context.y, ones, context.folds, PAPER_C)
+    C = choose_strength(np.array(PAPER_C), *criteria)
+    model = softmax_twin.ClassFeatureModel(features, context.y, ones)
+    return C, model.probabilities(features, model.minimise(1 / C).weights)
+
+
+def scikit_learn(contexts: list[Context]) -> None:
+    for context in contexts:
+        scores, losses = context.held_out.mean, np.zeros(len(PAPER_C))
+        scores = scores / np.sqrt((scores**2).mean())
+        for fold in np.unique(context.folds):
+            train, test = context.folds != fold, context.folds == fold
+            machine = LogisticRegression(warm_start=True, max_iter=1000)
+            for k, C in enumerate(PAPER_C):
+                machine.set_params(C=C).fit(scores[train], context.y[train])
+                p = machine.predict_proba(scores[test])
+                losses[k] -= np.log(p[np.arange(len(p)), context.y[test]]).sum()
+        LogisticRegression(C=PAPER_C[losses.argmin()], max_iter=1000).fit(scores, context.y)
+
+
+def timed(
+    function: Callable[[], Any], repeats: int = 1, clock: Callable[[], float] = process_time
+) -> tuple[float, Any]:
+    best = np.inf
+    for _ in range(repeats):
+        start = clock()
+        result = function()
+        best = min(best, clock() - start)
+    return best, result
+
+
+def line(contexts: list[Context]) -> str:
+    own, fitted = timed(lambda: fit_many(SoftMax(), contexts), 5)
+    old, (C, p) = timed(lambda: in_numpy(contexts[0]))
+    assert C == fitted[0].C_
+    difference = np.abs(fitted[0].decode(contexts[0].held_out.mean) - p).max()
+    peer, _ = timed(lambda: scikit_learn(contexts))
+    text = f"{1e3 * own:8.0f} ms {5 * old / own:8.1f}x {difference:8.0e} {peer / own:12.1f}x"
+    search = contexts * 8
+    one, _ = timed(lambda: fit_many(SoftMax(), search, 1), 3, perf_counter)
+    two, _ = timed(lambda: fit_many(SoftMax(), search, 2), 3, perf_counter)
+    return text + f" {one / two:10.2f}x"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=500)
+    parser.add_argument("--data", default=None)
+    arguments = parser.parse_args()
+    softmax_twin.TOLERANCE = 1e-9
+    sets = {"mixture": mixture, "digits": digits}
+    if arguments.data:
+        sets = {Path(arguments.data).name.split(".")[0]: lambda n: from_file(arguments.data, n)}
+    print(
+        f"{'data':>10s} {'code':>12s} {'weights':>7s} {'ours':>11s} {'NumPy':>9s} {'differ':>8s}",
+        end="",
+    )
+    print(f" {'scikit-learn':>13s} {'2 threads':>11s}")
+    for name, load in sets.items():
+        X, y = load(arguments.rows)
+        for one_vs_rest in (False, True):
+            contexts = cell(X, y, one_vs_rest)
+            book = contexts[0].codebook
+            n_weights = book.n_classes * (2 if one_vs_rest else book.n_classes)
+            print(f"{name:>10s} {book.name:>12s} {n_weights:7d} {line(contexts)}", flush=True)
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        main()

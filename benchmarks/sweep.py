@@ -1,0 +1,117 @@
+"""The twelve methods of DUAN03, tuned together on both grids, against scikit-learn.
+
+Needs the papers' data sets in the folder that POLYCHOTOMY_DATA names. Every set is tuned on one
+stratified training part of the paper's size, continuous inputs standardised. For scikit-learn the
+same two grids are searched with GridSearchCV for the three methods that it can express: SVC,
+OneVsOneClassifier(SVC), and SVC with CalibratedClassifierCV.
+
+    python benchmarks/sweep.py [--sets segment waveform ...] [--n-jobs 2] [--peers coarse both none]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import warnings
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.multiclass import OneVsOneClassifier
+from sklearn.preprocessing import LabelEncoder, scale
+from sklearn.svm import SVC
+
+import polychotomy as pc
+
+SIZES = {"segment": 500, "satimage": 1500, "waveform": 300, "dna": 500, "abe": 560}
+DECADES = [10.0**power for power in range(-3, 4)]
+FACTORS = [0.2, 0.4, 0.6, 0.8, 1.0, 2.0, 4.0, 6.0, 8.0]
+METHODS = [name for name, method in pc.recipes().items() if "DUAN03" in method.papers]
+WITHOUT_SMC = ["WTA_SVM", "MWV_SVM", "WTA_PSVM", "MWV_PSVM", "PWC_PSVM", "SSMC1va", "SSMC1v1"]
+
+
+def training_part(name: str) -> tuple[np.ndarray, np.ndarray]:
+    import pandas
+
+    table = pandas.read_csv(
+        Path(os.environ["POLYCHOTOMY_DATA"]) / f"{name}.csv.gz", dtype={"class": str}
+    )
+    X, y = table.drop(columns="class").to_numpy(float), LabelEncoder().fit_transform(table["class"])
+    if name != "dna":
+        X = scale(X)
+    rows, _ = train_test_split(
+        np.arange(len(y)), train_size=SIZES[name], stratify=y, random_state=0
+    )
+    return X[rows], y[rows]
+
+
+def ours(X: np.ndarray, y: np.ndarray, methods: list[str], n_jobs: int) -> pc.MethodSweep:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pc.MethodSweep(methods, n_jobs=n_jobs).fit(X, y)
+
+
+def grid_search(model, prefix: str, X, y, n_jobs: int, both: bool) -> tuple[float, float]:
+    """Return the time of the coarse step, and of both steps."""
+    names = f"{prefix}C", f"{prefix}gamma"
+    start = perf_counter()
+    grid = dict(zip(names, (DECADES, [1 / (2 * width) for width in DECADES]), strict=True))
+    coarse = GridSearchCV(model, grid, cv=5, n_jobs=n_jobs).fit(X, y)
+    first = perf_counter() - start
+    if both:
+        grid = {name: [coarse.best_params_[name] * f for f in FACTORS] for name in names}
+        GridSearchCV(model, grid, cv=5, n_jobs=n_jobs).fit(X, y)
+    return first, perf_counter() - start
+
+
+def timed(function, *arguments):
+    start = perf_counter()
+    result = function(*arguments)
+    return perf_counter() - start, result
+
+
+def report_stages(sweep: pc.MethodSweep) -> None:
+    for name, stages in sweep.seconds_.items():
+        parts = "  ".join(f"{stage} {seconds:.2f}" for stage, seconds in stages.items())
+        print(f"    {name:<40} {parts}")
+    own = zip(sweep.results_["method"], sweep.results_["seconds_own"], strict=True)
+    print("    decoders: " + "  ".join(f"{name} {seconds:.2f}" for name, seconds in own))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", nargs="*", default=list(SIZES))
+    parser.add_argument("--n-jobs", type=int, default=2)
+    parser.add_argument("--peers", choices=["none", "coarse", "both"], default="both")
+    options = parser.parse_args()
+    ours(*(part[:60] for part in training_part("waveform")), METHODS, 1)
+    print("seconds; ratios are scikit-learn's time over ours, in this run")
+    for name in options.sets:
+        X, y = training_part(name)
+        without, _ = timed(ours, X, y, WITHOUT_SMC, options.n_jobs)
+        all_twelve, sweep = timed(ours, X, y, METHODS, options.n_jobs)
+        print(f"{name}: {len(y)} rows, {len(set(y))} classes")
+        print(f"    SVM methods without SMC, both steps {without:8.2f}")
+        print(f"    all twelve methods, both steps      {all_twelve:8.2f}")
+        report_stages(sweep)
+        if options.peers == "none":
+            continue
+        both = options.peers == "both"
+        coarse, total = grid_search(SVC(), "", X, y, options.n_jobs, both)
+        print(f"    GridSearchCV(SVC), coarse step      {coarse:8.2f}  {coarse / without:6.1f}x")
+        if both:
+            pairs = grid_search(
+                OneVsOneClassifier(SVC()), "estimator__", X, y, options.n_jobs, both
+            )
+            calibrated = CalibratedClassifierCV(SVC(), ensemble=False)
+            platt = grid_search(calibrated, "estimator__", X, y, options.n_jobs, both)
+            three = total + pairs[1] + platt[1]
+            print(
+                f"    SVC, OneVsOne, Calibrated, both     {three:8.2f}  {three / all_twelve:6.1f}x"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+#include "softmax_bindings.hpp"
+
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+
+#include "interrupt.hpp"
+#include "softmax.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace polychotomy {
+namespace {
+
+template <class T, size_t rank>
+using Array = nb::ndarray<T, nb::ndim<rank>, nb::c_contig, nb::device::cpu>;
+using Rows = Array<const std::int64_t, 1>;
+
+void require(bool condition, const char* message) {
+    if (!condition) throw nb::value_error(message);
+}
+
+RowLists checked_lists(const Rows& rows, const Rows& ends, size_t n_rows) {
+    std::int64_t before = 0;
+    for (size_t k = 0; k < ends.shape(0); ++k) {
+        require(before <= ends.data()[k], "The ends of the subsets must not decrease.");
+        before = ends.data()[k];
+    }
+    require(before == static_cast<std::int64_t>(rows.shape(0)),
+            "The last subset must end with the last row.");
+    for (size_t k = 0; k < rows.shape(0); ++k)
+        require(rows.data()[k] >= 0 && rows.data()[k] < static_cast<std::int64_t>(n_rows),
+                "A subset has a row that does not exist.");
+    return {rows.data(), ends.data()};
+}
+
+void solve(const Array<const double, 2>& scores, const Array<const std::int64_t, 1>& y,
+           const Array<const double, 1>& weights, size_t n_classes, bool one_vs_rest,
+           const Rows& train, const Rows& train_ends, const Rows& test, const Rows& test_ends,
+           const Array<const double, 2>& C_values, double tolerance, int max_iterations,
+           size_t n_threads, const Array<double, 4>& out_weights,
+           const Array<std::int32_t, 2>& converged, const Array<std::int32_t, 2>& iterations,
+           const Array<double, 2>& errors, const Array<double, 2>& losses) {
+    const SoftMaxScores data = {scores.data(), y.data(), weights.data(), n_classes, one_vs_rest};
+    const size_t n_rows = scores.shape(0), n_subsets = C_values.shape(0), n_C = C_values.shape(1);
+    require(n_classes >= 2, "There must be at least two classes.");
+    require(scores.shape(1) == data.n_columns(), "scores must have the columns of the code.");
+    require(y.shape(0) == n_rows && weights.shape(0) == n_rows,
+            "y and weights must have one entry for every row of scores.");
+    for (size_t n = 0; n < n_rows; ++n)
+        require(y.data()[n] >= 0 && y.data()[n] < static_cast<std::int64_t>(n_classes),
+                "y has a class that does not exist.");
+    require(train_ends.shape(0) == n_subsets && test_ends.shape(0) == n_subsets,
+            "There must be one row of C_values for every subset.");
+    require(out_weights.shape(0) == n_subsets && out_weights.shape(1) == n_C &&
+                out_weights.shape(2) == n_classes && out_weights.shape(3) == data.n_features(),
+            "The weights must have the shape (subsets, C values, classes, features).");
+    const auto fits = [&](const auto& array) {
+        return array.shape(0) == n_subsets && array.shape(1) == n_C;
+    };
+    require(fits(converged) && fits(iterations) && fits(errors) && fits(losses),
+            "The results must have the shape (subsets, C values).");
+    const SoftMaxProblems problems = {data,
+                                      checked_lists(train, train_ends, n_rows),
+                                      checked_lists(test, test_ends, n_rows),
+                                      n_subsets,
+                                      C_values.data(),
+                                      n_C,
+                                      {tolerance, max_iterations}};
+    const SoftMaxResults results = {out_weights.data(), converged.data(), iterations.data(),
+                                    errors.data(), losses.data()};
+    bool finished;
+    {
+        nb::gil_scoped_release release;
+        finished = solve_softmax(problems, results, n_threads, python_was_interrupted);
+    }
+    if (!finished) throw nb::python_error();
+}
+
+}    // namespace
+
+void bind_softmax(nb::module_& module) {
+    module.def("solve_softmax", &solve, "scores"_a.noconvert(), "y"_a.noconvert(),
+               "weights"_a.noconvert(), "n_classes"_a, "one_vs_rest"_a, "train"_a.noconvert(),
+               "train_ends"_a.noconvert(), "test"_a.noconvert(), "test_ends"_a.noconvert(),
+               "C_values"_a.noconvert(), "tolerance"_a, "max_iterations"_a, "n_threads"_a,
+               "out_weights"_a.noconvert(), "converged"_a.noconvert(),
+               "iterations"_a.noconvert(), "errors"_a.noconvert(), "losses"_a.noconvert());
+}
+
+}    // namespace polychotomy

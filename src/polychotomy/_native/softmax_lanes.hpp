@@ -1,0 +1,199 @@
+// The loops of softmax_kernels.hpp with lanes along the rows of the data.
+//
+// This file is compiled once per instruction set: the including file defines POLYCHOTOMY_LANES
+// (the name of the namespace) and POLYCHOTOMY_LANE_COUNT. As in lanes.hpp, nothing of the
+// standard library may be used here: the linker could keep the AVX2 copy for all processors.
+
+#include <cstring>
+
+#include "softmax_kernels.hpp"
+
+namespace polychotomy {
+namespace {
+namespace POLYCHOTOMY_LANES {
+
+using std::size_t;
+
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(POLYCHOTOMY_PLAIN_LANES)
+
+constexpr size_t W = POLYCHOTOMY_LANE_COUNT;
+typedef double Lane __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
+typedef long long Mask __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
+
+inline Lane all(double x) {
+    Lane lane;
+    for (size_t w = 0; w < W; ++w) lane[w] = x;
+    return lane;
+}
+inline Mask all_bits(long long x) {
+    Mask mask;
+    for (size_t w = 0; w < W; ++w) mask[w] = x;
+    return mask;
+}
+inline double total(Lane x) {
+    double sum = x[0];
+    for (size_t w = 1; w < W; ++w) sum += x[w];
+    return sum;
+}
+
+#else
+
+constexpr size_t W = 1;
+typedef double Lane;
+typedef long long Mask;
+inline Lane all(double x) { return x; }
+inline Mask all_bits(long long x) { return x; }
+inline double total(Lane x) { return x; }
+
+#endif
+
+inline Lane load(const double* from) {
+    Lane lane;
+    std::memcpy(&lane, from, sizeof lane);
+    return lane;
+}
+inline void store(double* to, Lane lane) { std::memcpy(to, &lane, sizeof lane); }
+inline Mask bits_of(Lane x) {
+    Mask mask;
+    std::memcpy(&mask, &x, sizeof mask);
+    return mask;
+}
+inline Lane from_bits(Mask x) {
+    Lane lane;
+    std::memcpy(&lane, &x, sizeof lane);
+    return lane;
+}
+
+// Below this exp counts as 0, so that products of two such numbers are no subnormal ones.
+constexpr double smallest_exponent = -350.0;
+
+// exp for x <= 0: 2^n times a Taylor polynomial on [-log(2)/2, log(2)/2]; the first term left
+// out is 4e-18.
+inline Lane exponential(Lane x) {
+    const Lane inside = x > all(smallest_exponent) ? x : all(smallest_exponent);
+    const Lane shifter = all(0x1.8p52);
+    const Lane shifted = inside * 0x1.71547652b82fep0 + shifter;    // x / log(2), rounded
+    const Lane n = shifted - shifter;
+    const Lane rest = (inside - n * 0x1.62e42fefa38p-1) - n * 0x1.ef35793c7673p-45;
+    const double inverse_factorials[] = {1.0 / 6227020800.0, 1.0 / 479001600.0, 1.0 / 39916800.0,
+                                         1.0 / 3628800.0,    1.0 / 362880.0,    1.0 / 40320.0,
+                                         1.0 / 5040.0,       1.0 / 720.0,       1.0 / 120.0,
+                                         1.0 / 24.0,         1.0 / 6.0,         0.5,
+                                         1.0,                1.0};
+    Lane sum = all(inverse_factorials[0]);
+    for (int k = 1; k < 14; ++k) sum = sum * rest + inverse_factorials[k];
+    // The low bits of `shifted` are n: put them into the exponent.
+    const Lane result = from_bits(bits_of(sum) + (bits_of(shifted) << 52));
+    return x > all(smallest_exponent) ? result : all(0.0);
+}
+
+// log for x >= 1: x = 2^n m with m in [sqrt(1/2), sqrt(2)), log m = 2 artanh((m - 1) / (m + 1));
+// the first term left out is 1e-18.
+inline Lane logarithm(Lane x) {
+    const Mask root_half = all_bits(0x3fe6a09e667f3bcdLL);
+    const Mask n = (bits_of(x) - root_half) >> 52;
+    const Lane m = from_bits(bits_of(x) - (n << 52));
+    const Lane exponent = from_bits(n | all_bits(0x4330000000000000LL)) - 0x1p52;
+    const Lane t = (m - 1.0) / (m + 1.0);
+    const Lane square = t * t;
+    Lane sum = all(1.0 / 23.0);
+    for (int k = 21; k > 0; k -= 2) sum = sum * square + 1.0 / k;
+    return exponent * 0x1.62e42fefa39efp-1 + 2.0 * t * sum;
+}
+
+void evaluate(const SoftMaxTerms& terms, const SoftMaxRows& rows, double* p, double* residuals,
+              double* losses) {
+    const size_t n_rows = rows.n_rows, n_classes = terms.n_classes;
+    for (size_t n = 0; n < n_rows; n += W) {
+        const Lane label = load(rows.labels + n), share = load(rows.shares + n);
+        Lane largest = all(-1e308), of_truth = all(0.0);
+        for (size_t k = 0, term = 0; k < n_classes; ++k) {
+            Lane z = all(0.0);
+            for (; term < terms.ends[k]; ++term)
+                z += terms.weights[term] * load(terms.features[term] + n);
+            store(p + k * n_rows + n, z);
+            largest = z > largest ? z : largest;
+            of_truth = label == all(static_cast<double>(k)) ? z : of_truth;
+        }
+        Lane sum = all(0.0);
+        for (size_t k = 0; k < n_classes; ++k) {
+            const Lane e = exponential(load(p + k * n_rows + n) - largest);
+            store(p + k * n_rows + n, e);
+            sum += e;
+        }
+        const Lane inverse = 1.0 / sum;
+        for (size_t k = 0; k < n_classes; ++k) {
+            const Lane pk = load(p + k * n_rows + n) * inverse;
+            store(p + k * n_rows + n, pk);
+            if (!residuals) continue;
+            const Lane truth = label == all(static_cast<double>(k)) ? all(1.0) : all(0.0);
+            store(residuals + k * n_rows + n, share * (pk - truth));
+        }
+        store(losses + n, logarithm(sum) + (largest - of_truth));
+    }
+}
+
+// Four vectors at a time share the loads of x.
+void add_products(const double* x, const double* const* vectors, size_t count, size_t n,
+                  double* out) {
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        Lane sum0 = all(0.0), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+        for (size_t j = 0; j < n; j += W) {
+            const Lane xj = load(x + j);
+            sum0 += xj * load(vectors[i] + j);
+            sum1 += xj * load(vectors[i + 1] + j);
+            sum2 += xj * load(vectors[i + 2] + j);
+            sum3 += xj * load(vectors[i + 3] + j);
+        }
+        out[i] += total(sum0);
+        out[i + 1] += total(sum1);
+        out[i + 2] += total(sum2);
+        out[i + 3] += total(sum3);
+    }
+    for (; i < count; ++i) {
+        Lane sum0 = all(0.0), sum1 = sum0;
+        const double* y = vectors[i];
+        for (size_t j = 0; j < n; j += softmax_lanes)
+            for (size_t s = 0; s < softmax_lanes; s += 2 * W) {
+                sum0 += load(x + j + s) * load(y + j + s);
+                sum1 += load(x + j + s + W) * load(y + j + s + W);
+            }
+        out[i] += total(sum0 + sum1);
+    }
+}
+
+void multiply(const double* x, const double* y, size_t n, double* out) {
+    for (size_t j = 0; j < n; j += W) store(out + j, load(x + j) * load(y + j));
+}
+
+// Four rows of A times three: twelve sums stay in registers.
+inline void subtract_tile(double* c, size_t c_stride, const double* a, const double* b,
+                          size_t stride, size_t k) {
+    Lane sums[4][3];
+    for (int r = 0; r < 4; ++r)
+        for (int s = 0; s < 3; ++s) sums[r][s] = all(0.0);
+    for (size_t p = 0; p < k; p += W) {
+        const Lane b0 = load(b + p), b1 = load(b + stride + p), b2 = load(b + 2 * stride + p);
+        for (int r = 0; r < 4; ++r) {
+            const Lane ar = load(a + r * stride + p);
+            sums[r][0] += ar * b0;
+            sums[r][1] += ar * b1;
+            sums[r][2] += ar * b2;
+        }
+    }
+    for (int r = 0; r < 4; ++r)
+        for (int s = 0; s < 3; ++s) c[r * c_stride + s] -= total(sums[r][s]);
+}
+
+void subtract_square(double* c, size_t c_stride, const double* a, size_t a_stride, size_t m,
+                     size_t k) {
+    for (size_t i = 0; i < m; i += 4)
+        for (size_t j = 0; j < i + 4; j += 3)
+            subtract_tile(c + i * c_stride + j, c_stride, a + i * a_stride, a + j * a_stride,
+                          a_stride, k);
+}
+
+}    // namespace POLYCHOTOMY_LANES
+}    // namespace
+}    // namespace polychotomy

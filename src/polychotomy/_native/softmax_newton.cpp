@@ -1,0 +1,363 @@
+#include "softmax_newton.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace polychotomy {
+namespace {
+
+using std::size_t;
+
+// Penalties on the way to none, in units of the mean log-likelihood and of scores of size 1.
+constexpr double vanishing_penalties[] = {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8};
+// Weights nearer than this to their bound may be put there in one step.
+constexpr double near_bound = 1e-2;
+constexpr double rounding = 1e-15;
+constexpr double sufficient_decrease = 1e-4;
+constexpr double smallest_step = 1e-12;
+// Scores that are all smaller than this count as 0.
+constexpr double smallest_scores = 1e-100;
+constexpr double largest_weight = 1e100;
+constexpr double least_lift = 1e-14, largest_lift = 1e10;
+constexpr double sought_share = 1e-3;                 // of the tolerance
+constexpr int most_extra_steps = 2;                   // beyond the tolerance
+constexpr size_t rows_at_once = 256;
+
+size_t padded_rows(size_t n) { return (n + softmax_lanes - 1) / softmax_lanes * softmax_lanes; }
+
+// The root of the weighted mean square of the scores, or 1 if all are as good as 0.
+double typical_size(const SoftMaxScores& data, const RowSubset& subset, double total) {
+    const size_t n_columns = data.n_columns();
+    double largest = 0.0;
+    for (size_t n = 0; n < subset.count; ++n) {
+        const double* row = data.scores + static_cast<size_t>(subset.rows[n]) * n_columns;
+        for (size_t c = 0; c < n_columns; ++c) largest = std::max(largest, std::fabs(row[c]));
+    }
+    if (largest < smallest_scores) return 1.0;
+    double mean_square = 0.0;
+    for (size_t n = 0; n < subset.count; ++n) {
+        const auto number = static_cast<size_t>(subset.rows[n]);
+        const double* row = data.scores + number * n_columns;
+        double squares = 0.0;
+        for (size_t c = 0; c < n_columns; ++c) squares += (row[c] / largest) * (row[c] / largest);
+        mean_square += data.weights[number] / total * squares;
+    }
+    const double size = largest * std::sqrt(mean_square / static_cast<double>(n_columns));
+    return size > 0.0 ? size : 1.0;    // 0 if only rows of no weight have scores
+}
+
+}    // namespace
+
+// ---- the rows ---------------------------------------------------------------------------------
+
+void FeatureRows::load(const SoftMaxScores& data, const RowSubset& subset, double scale,
+                       double total) {
+    n_rows_ = padded_rows(subset.count);
+    const size_t n_classes = data.n_classes, n_features = data.n_features();
+    const size_t n_columns = data.n_columns(), n_scores = n_classes * (n_features - 1);
+    values_.assign((n_scores + 1) * n_rows_, 0.0);
+    labels_.assign(n_rows_, -1.0);
+    shares_.assign(n_rows_, 0.0);
+    double* ones = values_.data() + n_scores * n_rows_;
+    features_.clear();
+    for (size_t k = 0; k < n_classes; ++k) {
+        for (size_t d = 0; d + 1 < n_features; ++d)
+            features_.push_back(values_.data() + (k * (n_features - 1) + d) * n_rows_);
+        features_.push_back(ones);
+    }
+    for (size_t n = 0; n < subset.count; ++n) {
+        const auto number = static_cast<size_t>(subset.rows[n]);
+        const double* row = data.scores + number * n_columns;
+        labels_[n] = static_cast<double>(data.y[number]);
+        shares_[n] = data.weights[number] / total;
+        ones[n] = 1.0;
+        const auto put = [&](size_t k, size_t d, double score) {
+            values_[(k * (n_features - 1) + d) * n_rows_ + n] = score / scale;
+        };
+        if (data.one_vs_rest) {
+            for (size_t k = 0; k < n_classes; ++k) put(k, 0, row[k]);
+            continue;
+        }
+        // The features of a class are its scores against the others in class order.
+        for (size_t i = 0, column = 0; i < n_classes; ++i)
+            for (size_t j = i + 1; j < n_classes; ++j, ++column) {
+                put(i, j - 1, row[column]);
+                put(j, i, -row[column]);
+            }
+    }
+}
+
+SoftMaxTerms TermList::select(const std::vector<double>& w, const double* const* features,
+                              size_t n_classes) {
+    const size_t n_features = w.size() / n_classes;
+    features_.clear();
+    weights_.clear();
+    ends_.clear();
+    for (size_t f = 0; f < w.size(); ++f) {
+        if (w[f] != 0.0) {
+            features_.push_back(features[f]);
+            weights_.push_back(w[f]);
+        }
+        if ((f + 1) % n_features == 0) ends_.push_back(weights_.size());
+    }
+    return {features_.data(), weights_.data(), ends_.data(), n_classes};
+}
+
+void SoftMaxNewton::load(const SoftMaxScores& data, const RowSubset& subset) {
+    n_classes_ = data.n_classes;
+    n_features_ = data.n_features();
+    n_weights_ = data.n_weights();
+    total_ = 0.0;
+    for (size_t n = 0; n < subset.count; ++n)
+        total_ += data.weights[static_cast<size_t>(subset.rows[n])];
+    scale_ = 1.0;
+    w_.assign(n_weights_, 0.0);
+    if (!(total_ > 0.0)) return;
+    scale_ = typical_size(data, subset, total_);
+    rows_.load(data, subset, scale_, total_);
+    for (Vector* vector : {&strength_, &candidate_, &gradient_, &direction_})
+        vector->assign(n_weights_, 0.0);
+    p_.resize(n_classes_ * rows_.n_rows());
+    residuals_.resize(n_classes_ * rows_.n_rows());
+    losses_.resize(rows_.n_rows());
+    roots_.resize(rows_.n_rows());
+    for (size_t n = 0; n < roots_.size(); ++n) roots_[n] = std::sqrt(rows_.shares()[n]);
+    loss_ = evaluate(w_);
+}
+
+// ---- the objective ----------------------------------------------------------------------------
+
+// Fills p and the residuals, and returns the mean loss.
+double SoftMaxNewton::evaluate(const Vector& w) {
+    for (const double weight : w)
+        if (!(weight < largest_weight)) return std::numeric_limits<double>::infinity();
+    kernels_.evaluate(terms_.select(w, rows_.features(), n_classes_), rows_.view(), p_.data(),
+                      residuals_.data(), losses_.data());
+    const double* losses = losses_.data();
+    double sum = 0.0;
+    kernels_.add_products(rows_.shares(), &losses, 1, rows_.n_rows(), &sum);
+    return sum;
+}
+
+void SoftMaxNewton::differentiate() {
+    for (size_t f = 0; f < n_weights_; ++f) gradient_[f] = strength_[f] * w_[f];
+    for (size_t k = 0; k < n_classes_; ++k)
+        kernels_.add_products(residuals_.data() + k * rows_.n_rows(),
+                              rows_.features() + k * n_features_, n_features_, rows_.n_rows(),
+                              gradient_.data() + k * n_features_);
+}
+
+// How far a step along the gradient would go before it meets a bound.
+double SoftMaxNewton::violation() const {
+    double largest = 0.0;
+    for (size_t f = 0; f < n_weights_; ++f)
+        largest = std::max(largest, std::fabs(w_[f] - std::max(w_[f] - gradient_[f], 0.0)));
+    return largest;
+}
+
+// ---- Newton's method --------------------------------------------------------------------------
+
+bool SoftMaxNewton::solve(double C, const SoftMaxOptions& options) {
+    iterations_ = 0;
+    if (!(total_ > 0.0)) return false;
+    if (std::isinf(C)) return minimise_unpenalised(options);
+    const double penalty = 1.0 / C / total_;
+    for (size_t f = 0; f < n_weights_; ++f)
+        strength_[f] = (f + 1) % n_features_ == 0 ? penalty : penalty / scale_ / scale_;
+    return minimise(options);
+}
+
+double SoftMaxNewton::penalty_of(const Vector& w) const {
+    double sum = 0.0;
+    for (size_t f = 0; f < n_weights_; ++f) sum += 0.5 * strength_[f] * w[f] * w[f];
+    return sum;
+}
+
+// Lets a penalty vanish, and stops before separable data drive the weights to infinity. The mean
+// loss of Platt's smoothed targets, about n_classes / n_rows, is the most that so many rows can
+// tell; a smaller one is not sought.
+bool SoftMaxNewton::minimise_unpenalised(const SoftMaxOptions& options) {
+    bool converged = false;
+    for (const double penalty : vanishing_penalties) {
+        std::fill(strength_.begin(), strength_.end(), penalty);
+        converged = minimise(options);
+        if (loss_ < static_cast<double>(n_classes_) / total_) break;
+    }
+    return converged;
+}
+
+// Where the penalty is weak, probabilities may still be off by 1e-5 when the tolerance is reached:
+// a step or two more, if rounding allows, take them to 1e-8.
+bool SoftMaxNewton::minimise(const SoftMaxOptions& options) {
+    bool converged = false;
+    int n_extra = 0;
+    for (int round = 0;; ++round) {
+        differentiate();
+        const double left = violation();
+        converged = converged || left <= options.tolerance;
+        if (left <= sought_share * options.tolerance) return true;
+        if (converged && n_extra++ == most_extra_steps) return true;
+        if (round == options.max_iterations || stop_.load(std::memory_order_relaxed))
+            return converged;
+        choose_free(std::min(left, near_bound));
+        if (!find_direction() || !(step_to_face() || search_line())) return converged;
+        ++iterations_;
+    }
+}
+
+// Halves the step until the objective decreases. The probabilities end up as those of w.
+bool SoftMaxNewton::search_line() {
+    for (double step = 1.0; step >= smallest_step; step *= 0.5)
+        if (try_step(step, direction_)) return true;
+    loss_ = evaluate(w_);
+    return false;
+}
+
+bool SoftMaxNewton::try_step(double step, const Vector& direction) {
+    double expected = 0.0;
+    for (size_t f = 0; f < n_weights_; ++f) {
+        candidate_[f] = std::max(w_[f] + step * direction[f], 0.0);
+        expected += gradient_[f] * (candidate_[f] - w_[f]);
+    }
+    const double value = loss_ + penalty_of(w_), loss = evaluate(candidate_);
+    // Near the optimum the decrease drowns in the rounding of the objective.
+    const double slack = rounding * (1.0 + value);
+    if (!(loss + penalty_of(candidate_) <=
+          value + sufficient_decrease * std::min(expected, 0.0) + slack))
+        return false;
+    std::swap(w_, candidate_);
+    loss_ = loss;
+    return true;
+}
+
+// The Newton step may take free weights below 0. Rather than to clip them, which is no good for
+// the others, minimise the quadratic model with these on their bound; again, if more go there. The
+// step is taken if it lowers the objective; otherwise nothing is changed but the probabilities.
+bool SoftMaxNewton::step_to_face() {
+    to_face_ = direction_;
+    bool clipped = false;
+    while (true) {
+        const size_t n_before = kept_.size();
+        const auto goes_below = [this](size_t i) {
+            return w_[free_[i]] + to_face_[free_[i]] < 0.0;
+        };
+        for (const size_t i : kept_)
+            if (goes_below(i)) to_bound_.push_back(i);
+        kept_.erase(std::remove_if(kept_.begin(), kept_.end(), goes_below), kept_.end());
+        if (kept_.size() == n_before) break;
+        clipped = true;
+        if (!solve_kept(to_face_)) return false;
+    }
+    return clipped && try_step(1.0, to_face_);
+}
+
+double SoftMaxNewton::curvature(size_t f) {
+    const double *p = p_.data() + f / n_features_ * rows_.n_rows(), *x = rows_.features()[f];
+    double sum = strength_[f];
+    for (size_t n = 0; n < rows_.n_rows(); ++n)
+        sum += rows_.shares()[n] * p[n] * (1.0 - p[n]) * x[n] * x[n];
+    return sum;
+}
+
+// Weights near the bound that the gradient pulls there go to it, apart from the Newton step of
+// the others; that they need not be exactly on it prevents zigzagging (Bertsekas 1982).
+void SoftMaxNewton::choose_free(double near) {
+    free_.clear();
+    for (size_t f = 0; f < n_weights_; ++f) {
+        const bool to_bound = w_[f] <= near && gradient_[f] > 0.0 &&
+                              (w_[f] == 0.0 || w_[f] * curvature(f) <= gradient_[f]);
+        if (!to_bound) free_.push_back(f);
+    }
+}
+
+bool SoftMaxNewton::find_direction() {
+    fill_hessian();
+    kept_.resize(free_.size());
+    std::iota(kept_.begin(), kept_.end(), size_t{0});
+    to_bound_.clear();
+    return solve_kept(direction_);
+}
+
+// The minimum of the quadratic model over the kept ones of the free weights, the others being on
+// their bound.
+bool SoftMaxNewton::solve_kept(Vector& direction) {
+    for (size_t f = 0; f < n_weights_; ++f) direction[f] = -w_[f];
+    if (kept_.empty()) return true;
+    const size_t n_kept = kept_.size(), order = padded_order(n_kept);
+    // Rounding may take a nearly singular Hessian below zero.
+    for (double lift = least_lift; lift < largest_lift; lift *= 100.0) {
+        if (stop_.load(std::memory_order_relaxed)) return false;
+        copy_kept(order, lift);
+        if (!factorise(factor_, matrix_kernels_, stop_)) continue;
+        solution_.assign(order, 0.0);
+        for (size_t i = 0; i < n_kept; ++i) {
+            double slope = gradient_[free_[kept_[i]]];
+            for (const size_t b : to_bound_) slope -= hessian_entry(kept_[i], b) * w_[free_[b]];
+            solution_[i] = -slope;
+        }
+        matrix_kernels_.solve_forward(factor_.data(), factor_.stride(), order, solution_.data());
+        matrix_kernels_.solve_backward(factor_.data(), factor_.stride(), order, solution_.data());
+        for (size_t i = 0; i < n_kept; ++i) direction[free_[kept_[i]]] = solution_[i];
+        return true;
+    }
+    return false;
+}
+
+// The Hessian of the kept weights, its diagonal lifted a little, filled up with a unit matrix.
+void SoftMaxNewton::copy_kept(size_t order, double lift) {
+    factor_.resize(order);
+    for (size_t i = 0; i < order; ++i) {
+        double* to = factor_.row(i);
+        if (i >= kept_.size()) {
+            std::fill_n(to, i, 0.0);
+            to[i] = 1.0;
+            continue;
+        }
+        const double* from = hessian_.row(kept_[i]);
+        for (size_t j = 0; j <= i; ++j) to[j] = from[kept_[j]];
+        to[i] += lift * std::max(to[i], smallest_scores);
+    }
+}
+
+// ---- the Hessian of the free weights ------------------------------------------------------------
+
+void SoftMaxNewton::fill_hessian() {
+    const size_t n_free = free_.size();
+    hessian_.resize(padded_order(n_free));
+    for (size_t i = 0; i < hessian_.order(); ++i)
+        std::fill_n(hessian_.row(i), hessian_.stride(), 0.0);
+    for (size_t first = 0; first < rows_.n_rows(); first += rows_at_once) {
+        if (stop_.load(std::memory_order_relaxed)) return;
+        add_rows_to_hessian(first, std::min(rows_at_once, rows_.n_rows() - first));
+    }
+    for (size_t i = 0; i < n_free; ++i) hessian_.row(i)[i] += strength_[free_[i]];
+}
+
+// Between classes k and l: -sum_n s p_k p_l x_k x_l', a product of a matrix with itself; within a
+// class sum_n s p_k x_k x_k' is added to that.
+void SoftMaxNewton::add_rows_to_hessian(size_t first, size_t count) {
+    weighted_.resize(hessian_.order() * rows_at_once);
+    std::fill(weighted_.begin() + free_.size() * rows_at_once, weighted_.end(), 0.0);
+    from_first_.clear();
+    for (const size_t f : free_) from_first_.push_back(rows_.features()[f] + first);
+    for (size_t begin = 0, end; begin < free_.size(); begin = end) {
+        const size_t k = free_[begin] / n_features_;
+        const double* p = p_.data() + k * rows_.n_rows() + first;
+        double root_p[rows_at_once], share_p[rows_at_once], product[rows_at_once];
+        kernels_.multiply(p, roots_.data() + first, count, root_p);
+        kernels_.multiply(p, rows_.shares() + first, count, share_p);
+        for (end = begin; end < free_.size() && free_[end] / n_features_ == k; ++end) {
+            kernels_.multiply(from_first_[end], root_p, count,
+                              weighted_.data() + end * rows_at_once);
+            kernels_.multiply(from_first_[end], share_p, count, product);
+            kernels_.add_products(product, from_first_.data() + begin, end + 1 - begin, count,
+                                  hessian_.row(end) + begin);
+        }
+    }
+    kernels_.subtract_square(hessian_.row(0), hessian_.stride(), weighted_.data(), rows_at_once,
+                             hessian_.order(), count);
+}
+
+}    // namespace polychotomy

@@ -1,0 +1,132 @@
+// A projected Newton method for the weights of the soft-max combination on one set of rows.
+//
+// Class k has the score w_k . x_k on features x_k of its own, the last of them the constant 1.
+// Minimises sum_f strength_f w_f^2 / 2 + mean NLL over w >= 0, which is convex. Scores are scaled
+// to size 1, so that tolerances mean the same for all of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "klr_matrix.hpp"
+#include "softmax_kernels.hpp"
+
+namespace polychotomy {
+
+struct SoftMaxOptions {
+    double tolerance;
+    int max_iterations;
+};
+
+// Scores of the binary machines, row by row: those of the pairs (0, 1), (0, 2), ..., or one a class.
+struct SoftMaxScores {
+    const double* scores;
+    const std::int64_t* y;
+    const double* weights;
+    std::size_t n_classes;
+    bool one_vs_rest;
+
+    std::size_t n_columns() const {
+        return one_vs_rest ? n_classes : n_classes * (n_classes - 1) / 2;
+    }
+    std::size_t n_features() const { return one_vs_rest ? 2 : n_classes; }    // of a class
+    std::size_t n_weights() const { return n_classes * n_features(); }
+};
+
+struct RowSubset {
+    const std::int64_t* rows;
+    std::size_t count;
+};
+
+// Some rows, laid out for the loops: one row of memory a feature.
+class FeatureRows {
+public:
+    // The shares are the weights of the rows divided by `total`.
+    void load(const SoftMaxScores& data, const RowSubset& subset, double scale, double total);
+
+    const double* const* features() const { return features_.data(); }
+    const double* shares() const { return shares_.data(); }
+    SoftMaxRows view() const { return {labels_.data(), shares_.data(), n_rows_}; }
+    std::size_t n_rows() const { return n_rows_; }    // with those that fill up
+
+private:
+    std::size_t n_rows_ = 0;
+    std::vector<double> values_, labels_, shares_;
+    std::vector<const double*> features_;
+};
+
+// The terms whose weight is not 0.
+class TermList {
+public:
+    SoftMaxTerms select(const std::vector<double>& w, const double* const* features,
+                        std::size_t n_classes);
+
+private:
+    std::vector<const double*> features_;
+    std::vector<double> weights_;
+    std::vector<std::size_t> ends_;
+};
+
+class SoftMaxNewton {
+public:
+    SoftMaxNewton(const SoftMaxKernels& kernels, const KlrKernels& matrix_kernels,
+                  const StopFlag& stop)
+        : kernels_(kernels), matrix_kernels_(matrix_kernels), stop_(stop) {}
+
+    // Takes over a set of rows, with all weights 0.
+    void load(const SoftMaxScores& data, const RowSubset& subset);
+    // Goes on from the present weights to the minimum of 1/2 |w|^2 + C NLL; C may be infinite.
+    bool solve(double C, const SoftMaxOptions& options);
+
+    // The weights times the scale of the scores (but for those of the constants).
+    const std::vector<double>& scaled_weights() const { return w_; }
+    double scale() const { return scale_; }
+    // The weight f for scores as they were given.
+    double weight(std::size_t f) const {
+        return (f + 1) % n_features_ == 0 ? w_[f] : w_[f] / scale_;
+    }
+    int iterations() const { return iterations_; }
+
+private:
+    using Vector = std::vector<double>;
+
+    double penalty_of(const Vector& w) const;
+    bool minimise(const SoftMaxOptions& options);
+    bool minimise_unpenalised(const SoftMaxOptions& options);
+    double evaluate(const Vector& w);
+    void differentiate();
+    double violation() const;
+    void choose_free(double near);
+    double curvature(std::size_t f);
+    bool find_direction();
+    void fill_hessian();
+    void add_rows_to_hessian(std::size_t first, std::size_t count);
+    bool search_line();
+    bool try_step(double step, const Vector& direction);
+    bool step_to_face();
+    bool solve_kept(Vector& direction);
+    void copy_kept(std::size_t order, double lift);
+    double hessian_entry(std::size_t i, std::size_t j) const {
+        return i >= j ? hessian_.row(i)[j] : hessian_.row(j)[i];
+    }
+
+    const SoftMaxKernels& kernels_;
+    const KlrKernels& matrix_kernels_;
+    const StopFlag& stop_;
+    FeatureRows rows_;
+    TermList terms_;
+    std::size_t n_classes_ = 0, n_features_ = 0, n_weights_ = 0;
+    double total_ = 0.0, scale_ = 1.0;
+    int iterations_ = 0;
+    Vector strength_, w_, candidate_, gradient_, direction_, to_face_;
+    double loss_ = 0.0;                                // at w
+    Vector p_, residuals_, losses_, roots_;            // roots of the shares
+    std::vector<std::size_t> free_;                    // weights
+    std::vector<std::size_t> kept_, to_bound_;         // which of the free ones
+    SquareMatrix hessian_, factor_;
+    Vector weighted_, solution_;
+    std::vector<const double*> from_first_;
+};
+
+}    // namespace polychotomy

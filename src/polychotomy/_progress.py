@@ -1,0 +1,43 @@
+"""Progress bars, on a terminal only."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+
+class Ticker(Protocol):
+    """Called with the name of a piece of work, how much of it is done, and of how much."""
+
+    def __call__(self, name: str, done: int, total: int) -> None:
+        """Show how far a piece of work has come."""
+        ...
+
+
+def _silent(name: str, done: int, total: int) -> None:
+    """Show nothing."""
+
+
+@contextmanager
+def progress(wanted: bool) -> Iterator[Ticker]:
+    """Show a bar for every piece of work while it lasts, if standard error is a terminal."""
+    if not wanted or not sys.stderr.isatty():
+        yield _silent
+        return
+    # Imported here, because most work is short and shows nothing.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeLeft())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def tick(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(name, total=total)
+            bars.update(tasks[name], completed=done, total=total)
+
+        yield tick
