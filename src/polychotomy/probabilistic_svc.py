@@ -42,8 +42,9 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
     tol : float, default=1e-3
         How far the optimality conditions may be violated.
     memory_limit : float, default=None
-        How many bytes Gram matrices may take; half of what is free by default. It takes the place
-        of `cache_size`.
+        How many bytes the kernel may take; half of what is free by default. Over it kernel rows
+        are computed when they are needed, and as many as the limit allows are kept: it takes the
+        place of `cache_size`.
     class_weight : dict or "balanced", default=None
         Weights of the classes.
     max_iter : int, default=-1

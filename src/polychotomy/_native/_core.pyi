@@ -47,6 +47,34 @@ def solve_svm(
     iterations: NDArray[int64],
     status: NDArray[int8],
 ) -> None: ...
+def solve_svm_block(
+    gram: NDArray[float64],
+    lower: NDArray[float64],
+    upper: NDArray[float64],
+    beta: NDArray[float64],
+    residual: NDArray[float64],
+    least_curvature: float,
+    goal: float,
+    max_iterations: int,
+) -> int: ...
+def subtract_rows(
+    residual: NDArray[float64],
+    rows: NDArray[float64],
+    places: NDArray[int64],
+    amounts: NDArray[float64],
+) -> None: ...
+def gather_block(
+    rows: NDArray[float64],
+    places: NDArray[int64],
+    columns: NDArray[int64],
+    block: NDArray[float64],
+) -> None: ...
+def gaussian_of_products(
+    products: NDArray[float64],
+    row_terms: NDArray[float64],
+    column_terms: NDArray[float64],
+    gamma: float,
+) -> None: ...
 def solve_klr(
     gram: NDArray[float64],
     labels: NDArray[int8],

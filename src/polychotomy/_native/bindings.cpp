@@ -12,6 +12,7 @@
 #include "platt.hpp"
 #include "softmax_bindings.hpp"
 #include "svm_bindings.hpp"
+#include "svm_block_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -157,6 +158,7 @@ NB_MODULE(_core, module) {
     module.def("use_baseline_lanes", &polychotomy::use_baseline_lanes, "only_baseline"_a);
     module.def("lanes_in_use", &polychotomy::lanes_in_use);
     polychotomy::bind_svm(module);
+    polychotomy::bind_svm_block(module);
     polychotomy::bind_klr(module);
     polychotomy::bind_softmax(module);
 }

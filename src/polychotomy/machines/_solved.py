@@ -1,14 +1,15 @@
-"""What the solvers of kernel machines return."""
+"""What the solvers of kernel machines give."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import FloatArray
+from .._types import FloatArray, IntArray, SignArray
 
 
 @dataclass(frozen=True)
@@ -34,3 +35,70 @@ class Solved:
     trained: NDArray[np.bool_]
     converged: NDArray[np.bool_]
     iterations: NDArray[np.integer[Any]]
+
+    @classmethod
+    def untrained(cls, n_subsets: int, n_columns: int, n_rows: int) -> Self:
+        """Return columns that are all untrained, to be filled in."""
+        shape = (n_subsets, n_columns)
+        return cls(
+            coefficients=np.zeros((*shape, n_rows)),
+            biases=np.zeros(shape),
+            trained=np.zeros(shape, dtype=bool),
+            converged=np.ones(shape, dtype=bool),
+            iterations=np.zeros(shape, dtype=np.int64),
+        )
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The solution of one binary problem, as `Solved` has many."""
+
+    coefficients: FloatArray
+    bias: float
+    converged: bool
+    iterations: int
+
+
+def solve_each(
+    solve: Callable[[FloatArray, FloatArray], Solution],
+    labels: SignArray,
+    subsets: Sequence[IntArray],
+    weights: FloatArray | None,
+) -> Solved:
+    """Solve column by column and subset by subset, where both signs are there.
+
+    `solve` takes the signs of all rows, and how much each counts: 0 if it takes no part.
+    """
+    n_rows, n_columns = labels.shape
+    solved = Solved.untrained(len(subsets), n_columns, n_rows)
+    for place in np.ndindex(len(subsets), n_columns):
+        signs = labels[:, place[1]].astype(np.float64)
+        # A row that occurs twice counts twice.
+        counts = np.bincount(subsets[place[0]], minlength=n_rows).astype(np.float64)
+        sizes = np.abs(signs) * (counts if weights is None else counts * weights)
+        if not ((signs > 0) & (sizes > 0)).any() or not ((signs < 0) & (sizes > 0)).any():
+            continue
+        solution = solve(signs, sizes)
+        solved.coefficients[place] = solution.coefficients
+        solved.biases[place] = solution.bias
+        solved.trained[place] = True
+        solved.converged[place] = solution.converged
+        solved.iterations[place] = solution.iterations
+    return solved
+
+
+def scatter(part: Solved, rows: IntArray, n_rows: int) -> Solved:
+    """Return the solutions of problems on some rows as solutions on all rows."""
+    coefficients = np.zeros((*part.coefficients.shape[:2], n_rows))
+    coefficients[:, :, rows] = part.coefficients
+    return replace(part, coefficients=coefficients)
+
+
+def join_columns(parts: Sequence[Solved]) -> Solved:
+    """Put the solutions of columns side by side."""
+    return Solved(
+        *(
+            np.concatenate([getattr(part, name) for part in parts], axis=1)
+            for name in Solved.__dataclass_fields__
+        )
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -17,7 +17,8 @@ from .._math import sigmoid
 from .._types import FloatArray, IntArray, Margins, SignArray
 from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows, settle_memory_limit, warn_of_scales
 from ._kernel_path import held_out_scores
-from ._solved import Solved
+from ._on_demand import RowSolver, is_worth_it, solve_on_demand
+from ._solved import Solved, join_columns, scatter
 from .any_learner import single_threaded_blas
 from .base import HeldOut, TrainingOptions
 
@@ -36,6 +37,10 @@ class FittedKernels:
 
     def scores(self, X: Any) -> FloatArray:
         """Return the scores of new rows, in blocks of bounded memory."""
+        if self.kernel.name == "linear":
+            # (X Z') c would take as much time and memory for every new row as there are rows in Z.
+            with single_threaded_blas():
+                return np.asarray(X @ (self.support_inputs.T @ self.coefficients)) + self.biases
         scores = np.empty((X.shape[0], len(self.biases)))
         step = max(1, BLOCK_ENTRIES // max(1, len(self.support)))
         with single_threaded_blas():
@@ -50,7 +55,7 @@ class FittedKernels:
         return self.kernel.between(X, self.support_inputs)
 
 
-class ColumnSolver(Protocol):
+class ColumnSolver(RowSolver, Protocol):
     """What a kernel machine has to provide to train columns."""
 
     kernel: Any
@@ -124,11 +129,20 @@ class KernelColumns:
         kernel = self.solver.settle(state.X, options.counts)
         n_threads = effective_n_jobs(options.n_jobs)
         with single_threaded_blas():
-            if fits(len(labels), n_threads, self.solver.memory_limit):
-                gram = state.gram(kernel)
-                solved = self.solver.solve(gram, labels, subsets, weights, n_threads)
+            limit = settle_memory_limit(self.solver.memory_limit)
+            # Whether it fits must not depend on n_threads, or the answer would, by rounding.
+            within = fits(len(labels), limit)
+            if is_worth_it(self.solver, kernel, state.X, labels, subsets, within):
+                solved = solve_on_demand(
+                    self.solver, kernel, state.X, labels, subsets, weights, limit, n_threads
+                )
+            elif within:
+                n_threads = most_threads(len(labels), n_threads, limit)
+                solved = self.solver.solve(state.gram(kernel), labels, subsets, weights, n_threads)
             else:
-                solved = self._solve_by_column(state, kernel, labels, subsets, weights, options)
+                solved = self._solve_by_column(
+                    state, kernel, labels, subsets, weights, options, limit
+                )
         _warn_unconverged(solved, options)
         return [_fitted(kernel, state.X, solved, number) for number in range(len(subsets))]
 
@@ -143,9 +157,10 @@ class KernelColumns:
         probability: bool = False,
     ) -> list[HeldOut] | None:
         """Return the held-out margins for every C; None where a Gram matrix is too large."""
-        n_threads = effective_n_jobs(options.n_jobs)
-        if not fits(len(labels), n_threads, self.solver.memory_limit):
+        limit = settle_memory_limit(self.solver.memory_limit)
+        if not fits(len(labels), limit):
             return None
+        n_threads = most_threads(len(labels), effective_n_jobs(options.n_jobs), limit)
         kernel = self.solver.settle(state.X, options.counts)
         subsets = [train for train, _ in splits]
         with single_threaded_blas():
@@ -169,6 +184,7 @@ class KernelColumns:
         subsets: Sequence[IntArray],
         weights: FloatArray | None,
         options: TrainingOptions,
+        memory_limit: float,
     ) -> Solved:
         """Solve column by column, with the Gram matrix of the rows that take part in it only."""
         used = np.zeros(len(labels), dtype=bool)
@@ -176,11 +192,11 @@ class KernelColumns:
         parts = []
         for column in range(labels.shape[1]):
             rows = np.flatnonzero(used & (labels[:, column] != 0))
-            if not fits(len(rows), 1, self.solver.memory_limit):
+            if not fits(len(rows), memory_limit):
                 raise MemoryError(
                     f"The binary problem {options.describe(column)} has {len(rows)} rows, whose "
                     f"Gram matrix of {8 * len(rows) ** 2 / 2**30:.1f} GiB is over the memory "
-                    "limit; raise memory_limit, use fewer rows, or a linear machine."
+                    "limit; raise memory_limit, use fewer rows, or SVM, which needs no Gram matrix."
                 )
             place = np.full(len(labels), -1)
             place[rows] = np.arange(len(rows))
@@ -192,13 +208,8 @@ class KernelColumns:
                 None if weights is None else weights[rows],
                 1,
             )
-            parts.append(_scatter(part, rows, len(labels)))
-        return Solved(
-            *(
-                np.concatenate([getattr(part, name) for part in parts], axis=1)
-                for name in Solved.__dataclass_fields__
-            )
-        )
+            parts.append(scatter(part, rows, len(labels)))
+        return join_columns(parts)
 
     def training_margins(
         self,
@@ -255,12 +266,11 @@ def _warn_unconverged(solved: Solved, options: TrainingOptions) -> None:
         )
 
 
-def fits(n_rows: int, n_threads: int, memory_limit: Any) -> bool:
-    """Say whether a Gram matrix, and the copies of it that threads work on, are within limits."""
-    return 8.0 * n_rows**2 * (1 + n_threads) <= settle_memory_limit(memory_limit)
+def fits(n_rows: int, memory_limit: float) -> bool:
+    """Say whether a Gram matrix, what it is computed from and one thread's copy are in limits."""
+    return most_threads(n_rows, 1, memory_limit) >= 1
 
 
-def _scatter(part: Solved, rows: IntArray, n_rows: int) -> Solved:
-    coefficients = np.zeros((*part.coefficients.shape[:2], n_rows))
-    coefficients[:, :, rows] = part.coefficients
-    return replace(part, coefficients=coefficients)
+def most_threads(n_rows: int, n_threads: int, memory_limit: float) -> int:
+    """Return how many threads, each with a copy of the Gram matrix, are within the limit."""
+    return int(min(n_threads, memory_limit / (8.0 * max(n_rows, 1) ** 2) - 2))

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._checks import positive_number, refuse_weightless_classes, weight_array
 from .._types import FloatArray, IntArray, SignArray
 from ..kernels import Kernel, settle_kernel
+from ._kernel_rows import RowSource
 from ._solved import Solved
 from .base import TrainingOptions
 from .kernel_columns import KernelColumns
@@ -191,6 +192,20 @@ class IterativeKernelMachine(KernelMachine):
         n_threads: int,
     ) -> list[Solved]:
         """Solve every column on every subset of rows, for every value of C."""
+        raise NotImplementedError
+
+    def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
+        """Whether `solve_rows` can take the place of `solve`."""
+        return False
+
+    def solve_rows(
+        self,
+        source: RowSource,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        weights: FloatArray | None,
+    ) -> Solved:
+        """Solve every column on every subset of rows without a Gram matrix."""
         raise NotImplementedError
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,11 @@ from .._checks import positive_number
 from .._math import sigmoid
 from .._native.klr import KlrStatus, solve_klr
 from .._types import FloatArray, IntArray, SignArray
-from ._solved import Solved
+from ..kernels import Kernel
+from ._kernel_rows import LinearRows, RowSource
+from ._klr_linear import solve_linear_klr
+from ._linear import MOST_FEATURES
+from ._solved import Solution, Solved, solve_each
 from .kernel_machine import IterativeKernelMachine, iteration_limit
 
 
@@ -43,7 +48,8 @@ class KernelLogisticRegression(IterativeKernelMachine):
         The largest number of Newton steps for a binary problem.
     memory_limit : float, default=None
         How many bytes Gram matrices may take; half of what is free by default. Over it, every
-        binary problem gets a Gram matrix of its own rows.
+        binary problem gets a Gram matrix of its own rows; if even that is over the limit, `fit`
+        raises MemoryError. The linear kernel of many rows needs no Gram matrix.
 
     Attributes
     ----------
@@ -147,3 +153,30 @@ class KernelLogisticRegression(IterativeKernelMachine):
             )
             for k in range(len(C_values))
         ]
+
+    def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
+        """Whether `solve_rows` can take the place of `solve`."""
+        return kernel.name == "linear" and n_features <= MOST_FEATURES
+
+    def solve_rows(
+        self,
+        source: RowSource,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        weights: FloatArray | None,
+    ) -> Solved:
+        """Solve every column on every subset of rows without a Gram matrix."""
+        assert isinstance(source, LinearRows)
+        C, tolerance = positive_number(self.C, "C"), positive_number(self.tol, "tol")
+        limit = iteration_limit(self.max_iter) or 200
+
+        def solve(signs: FloatArray, sizes: FloatArray) -> Solution:
+            source.go_on()
+            inside = np.flatnonzero(sizes)
+            X = source.X if len(inside) == source.n_rows else source.X[inside]
+            found = solve_linear_klr(X, signs[inside], C * sizes[inside], tolerance, limit)
+            coefficients = np.zeros(source.n_rows)
+            coefficients[inside] = found.coefficients
+            return replace(found, coefficients=coefficients)
+
+        return solve_each(solve, labels, subsets, weights)

@@ -46,6 +46,10 @@ class LSSVM(KernelMachine):
     occam : bool, default=False
         Whether to compare widths by the evidence with the paper's Occam terms, which can prefer
         a constant classifier, instead of by the exact marginal likelihood.
+    memory_limit : float, default=None
+        How many bytes Gram matrices, and what is computed from them, may take; half of what is
+        free by default. Binary problems that are solved at the same time share it: fewer are, if
+        it is tight. If one alone is over it, `fit` raises MemoryError.
 
     Attributes
     ----------
@@ -91,6 +95,7 @@ class LSSVM(KernelMachine):
         coef0: float = 0.0,
         shared_sigma2: bool = False,
         occam: bool = False,
+        memory_limit: float | None = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -100,6 +105,7 @@ class LSSVM(KernelMachine):
         self.coef0 = coef0
         self.shared_sigma2 = shared_sigma2
         self.occam = occam
+        self.memory_limit = memory_limit
 
     def as_columns(self) -> LSSVMColumns:
         """Return the machine in the form that `PolychotomyClassifier` trains."""

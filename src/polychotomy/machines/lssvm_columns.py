@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from .._checks import positive_number
 from .._math import sigmoid
 from .._types import FloatArray, IntArray, Margins, SignArray
-from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows, warn_of_scales
+from ..kernels import (
+    BLOCK_ENTRIES,
+    Kernel,
+    SharedRows,
+    settle_memory_limit,
+    warn_of_scales,
+)
 from ._lssvm_evidence import Hyperparameters, fixed_hyperparameters, optimise_hyperparameters
 from ._lssvm_selection import select_by_evidence
 from ._lssvm_solve import Fit
@@ -32,6 +38,9 @@ from .base import TrainingOptions
 
 # Widths tried first, in units of the median of the squared distances.
 WIDTHS = tuple(4.0**power for power in range(-4, 4))
+# How many matrices of the size of the Gram matrix a fit takes at its peak (measured): with a given
+# kernel, and with a search for its width, which keeps what it found for every width.
+MATRICES, MATRICES_OF_SEARCH = 4, 28
 
 
 class Settings(Protocol):
@@ -42,6 +51,7 @@ class Settings(Protocol):
     sigma2: Any
     shared_sigma2: bool
     occam: bool
+    memory_limit: Any
 
     def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
         """Return the kernel with its parameters settled for the training rows."""
@@ -141,7 +151,7 @@ class LSSVMColumns:
         if self.settings.sigma2 != "evidence" or self.settings.kernel != "rbf":
             kernel = self.settings.settle(state.X, options.counts)
         with single_threaded_blas():
-            solved = Parallel(n_jobs=options.n_jobs, prefer="threads")(
+            solved = Parallel(n_jobs=self._at_once(tasks, kernel, options), prefer="threads")(
                 delayed(self._solve)(
                     state.X[rows], rows, columns, labels[np.ix_(rows, columns)], weights, kernel
                 )
@@ -160,6 +170,32 @@ class LSSVMColumns:
                 trained[piece.columns] = True
             results.append(FittedLSSVM(pieces, trained))
         return results
+
+    def _at_once(
+        self,
+        tasks: Sequence[tuple[int, IntArray, IntArray]],
+        kernel: Kernel | None,
+        options: TrainingOptions,
+    ) -> int:
+        """Return how many tasks to solve at once, after checking that one is within the limit."""
+        if not tasks:
+            return 1
+        limit = settle_memory_limit(self.settings.memory_limit)
+        n_matrices = MATRICES if kernel is not None else MATRICES_OF_SEARCH
+        # Every task leaves one matrix behind, the basis for variances.
+        kept = sum(8.0 * len(rows) ** 2 for _, _, rows in tasks)
+        _, columns, rows = max(tasks, key=lambda task: len(task[2]))
+        working = 8.0 * (n_matrices - 1) * len(rows) ** 2
+        if kept + working > limit:
+            raise MemoryError(
+                f"The LS-SVM of the binary problem {options.describe(int(columns[0]))} has "
+                f"{len(rows)} rows and needs {n_matrices} matrices of {len(rows)} x {len(rows)}, "
+                f"which with those of all {len(tasks)} problems makes "
+                f"{(kept + working) / 2**30:.1f} GiB; the memory limit is "
+                f"{limit / 2**30:.1f} GiB. Raise memory_limit, use fewer rows, or SVM, which "
+                "needs no Gram matrix."
+            )
+        return int(min(effective_n_jobs(options.n_jobs), (limit - kept) / working))
 
     def training_margins(
         self,

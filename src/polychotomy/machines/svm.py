@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from .._checks import positive_number
 from .._native.svm import SvmStatus, solve_svm
 from .._types import FloatArray, IntArray, SignArray
-from ._solved import Solved
+from ..kernels import Kernel
+from ._kernel_rows import RowSource
+from ._solved import Solution, Solved, solve_each
+from ._svm_decomposition import decompose
 from .kernel_machine import IterativeKernelMachine, iteration_limit
 
 
@@ -16,7 +20,9 @@ class SVM(IterativeKernelMachine):
     """Support vector machine: the L1-loss C-SVM with bias, in the dual.
 
     A binary classifier of its own, and as the machine of `PolychotomyClassifier` one that trains
-    all binary problems of a code, in all folds, on one shared Gram matrix.
+    all binary problems of a code, in all folds, on one shared Gram matrix. A single problem, or
+    one that is over `memory_limit`, is solved without a Gram matrix, and so is the linear kernel
+    of many rows.
 
     Parameters
     ----------
@@ -39,8 +45,10 @@ class SVM(IterativeKernelMachine):
     max_iter : int, default=-1
         The largest number of iterations for a binary problem; -1 for a generous one.
     memory_limit : float, default=None
-        How many bytes Gram matrices may take; half of what is free by default. Over it, every
-        binary problem gets a Gram matrix of its own rows.
+        How many bytes the kernel may take; half of what is free by default. Over it there is no
+        Gram matrix: kernel rows are computed when they are needed, and as many as the limit
+        allows are kept. The answer is the same within `tol`, only later. A few rows are kept
+        whatever the limit is.
 
     Attributes
     ----------
@@ -122,3 +130,25 @@ class SVM(IterativeKernelMachine):
             )
             for k in range(len(C_values))
         ]
+
+    def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
+        """Whether `solve_rows` can take the place of `solve`."""
+        return True
+
+    def solve_rows(
+        self,
+        source: RowSource,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        weights: FloatArray | None,
+    ) -> Solved:
+        """Solve every column on every subset of rows without a Gram matrix."""
+        C, tolerance = positive_number(self.C, "C"), positive_number(self.tol, "tol")
+        limit = iteration_limit(self.max_iter)
+
+        def solve(signs: FloatArray, sizes: FloatArray) -> Solution:
+            start, n_steps = source.start(signs, C * sizes) or (None, 0)
+            solution = decompose(source, signs, C * sizes, tolerance, limit, start)
+            return replace(solution, iterations=solution.iterations + n_steps)
+
+        return solve_each(solve, labels, subsets, weights)

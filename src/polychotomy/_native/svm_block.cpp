@@ -1,0 +1,111 @@
+#include "svm_block.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "pairwise.hpp"
+#include "svm_passes.hpp"
+#include "svm_smo.hpp"
+
+namespace polychotomy {
+
+namespace {
+
+SvmState state_of(const SvmBlock& block) {
+    SvmState state;
+    state.resize(block.n);
+    for (size_t i = 0; i < block.n; ++i) {
+        state.beta[i] = block.beta[i];
+        state.lower[i] = block.lower[i];
+        state.upper[i] = block.upper[i];
+        state.residual[i] = block.residual[i];
+        state.diagonal[i] = block.gram[i * block.n + i];
+        state.set_bars(i);
+    }
+    return state;
+}
+
+std::vector<double> padded_rows(const SvmBlock& block) {
+    const size_t stride = padded(block.n);
+    std::vector<double> rows(block.n * stride, 0.0);
+    for (size_t i = 0; i < block.n; ++i)
+        std::copy_n(block.gram + i * block.n, block.n, rows.data() + i * stride);
+    return rows;
+}
+
+// Moves row i up and row j down as far as that gains; false if rounding leaves nothing to move.
+bool move(SvmState& state, size_t i, size_t j, double wanted, double& amount) {
+    const double room_above = state.upper[i] - state.beta[i];
+    const double room_below = state.beta[j] - state.lower[j];
+    amount = std::min(wanted, std::min(room_above, room_below));
+    const double before_i = state.beta[i], before_j = state.beta[j];
+    state.beta[i] = amount < room_above ? before_i + amount : state.upper[i];
+    state.beta[j] = amount < room_below ? before_j - amount : state.lower[j];
+    state.set_bars(i);
+    state.set_bars(j);
+    return state.beta[i] != before_i || state.beta[j] != before_j;
+}
+
+}    // namespace
+
+std::int64_t solve_svm_block(const SvmBlock& block) {
+    const SvmPasses& passes = svm_passes_in_use();
+    SvmState state = state_of(block);
+    const std::vector<double> rows = padded_rows(block);
+    const size_t stride = padded(block.n);
+    SvmExtremes extremes = passes.step(state.residual.data(), rows.data(), rows.data(), 0.0,
+                                       state.bars(), stride);
+    std::int64_t iterations = 0;
+    while (iterations < block.max_iterations && extremes.up - extremes.low > block.goal) {
+        const size_t i = extremes.up_row;
+        const double* rising = rows.data() + i * stride;
+        const size_t j = passes.partner({state.residual.data(), state.diagonal.data(),
+                                         state.low_bar.data(), state.residual[i],
+                                         state.diagonal[i], block.least_curvature},
+                                        rising, stride);
+        if (j == no_row) break;
+        const double curvature = state.diagonal[i] + state.diagonal[j] - 2.0 * rising[j];
+        const double wanted = (state.residual[i] - state.residual[j]) /
+                              std::max(curvature, block.least_curvature);
+        double amount;
+        if (!move(state, i, j, wanted, amount)) break;
+        extremes = passes.step(state.residual.data(), rising, rows.data() + j * stride, amount,
+                               state.bars(), stride);
+        ++iterations;
+    }
+    std::copy_n(state.beta.data(), block.n, block.beta);
+    std::copy_n(state.residual.data(), block.n, block.residual);
+    return iterations;
+}
+
+void subtract_rows(double* residual, size_t n, const double* rows, const std::int64_t* places,
+                   const double* amounts, size_t count) {
+    constexpr size_t tile = 2048;    // residuals that stay in the cache while rows go by
+    const SvmPasses& passes = svm_passes_in_use();
+    for (size_t start = 0; start < n; start += tile) {
+        const size_t width = std::min(tile, n - start), full = width - width % svm_padding;
+        for (size_t k = 0; k < count; ++k) {
+            const double* row = rows + static_cast<size_t>(places[k]) * n + start;
+            passes.subtract(residual + start, row, amounts[k], full);
+            for (size_t r = full; r < width; ++r) residual[start + r] -= amounts[k] * row[r];
+        }
+    }
+}
+
+void gather_block(const double* rows, size_t n, const std::int64_t* places,
+                  const std::int64_t* columns, size_t count, double* block) {
+    for (size_t k = 0; k < count; ++k) {
+        const double* row = rows + static_cast<size_t>(places[k]) * n;
+        for (size_t l = 0; l < count; ++l) block[k * count + l] = row[columns[l]];
+    }
+}
+
+void gaussian_of_products(const GaussianProducts& given) {
+#ifdef POLYCHOTOMY_AVX2
+    if (std::strcmp(lanes_in_use(), avx2_lanes.name) == 0) return gaussian_of_products_avx2(given);
+#endif
+    gaussian_of_products_baseline(given);
+}
+
+}    // namespace polychotomy

@@ -1,0 +1,54 @@
+// The parts of a decomposition method for support vector machines whose Gram matrix is not there:
+// a few rows are moved at a time, with the Gram matrix of these rows only (Joachims 1999).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace polychotomy {
+
+using std::size_t;
+
+// The rows that may move, in the notation of svm_smo.hpp; the others stay where they are.
+struct SvmBlock {
+    const double* gram;    // n x n
+    size_t n;
+    const double* lower;
+    const double* upper;
+    double* beta;        // from the values before to those after
+    double* residual;    // likewise
+    double least_curvature;
+    double goal;    // the gap at which to stop
+    std::int64_t max_iterations;
+};
+
+// Returns the number of pairs moved.
+std::int64_t solve_svm_block(const SvmBlock& block);
+
+// residual -= sum_k amounts[k] * rows[places[k]], where rows have n entries.
+void subtract_rows(double* residual, size_t n, const double* rows, const std::int64_t* places,
+                   const double* amounts, size_t count);
+
+// block[k, l] = rows[places[k], columns[l]], both of `count`, where rows have n entries.
+void gather_block(const double* rows, size_t n, const std::int64_t* places,
+                  const std::int64_t* columns, size_t count, double* block);
+
+// Inner products of rows i and columns j into their Gaussian kernel, in place:
+// exp(2 gamma p_ij - row_terms_i - column_terms_j), the terms being gamma times squared lengths.
+struct GaussianProducts {
+    double* products;    // n_rows x n_columns
+    size_t n_rows;
+    size_t n_columns;
+    const double* row_terms;
+    const double* column_terms;
+    double gamma;
+};
+
+void gaussian_of_products_baseline(const GaussianProducts& given);
+#ifdef POLYCHOTOMY_AVX2
+void gaussian_of_products_avx2(const GaussianProducts& given);
+#endif
+// By the lanes in use.
+void gaussian_of_products(const GaussianProducts& given);
+
+}    // namespace polychotomy
