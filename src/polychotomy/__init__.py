@@ -43,6 +43,7 @@ from .decoding import (
 from .explanation import Explanation
 from .machines import LSSVM, SVM, KernelLogisticRegression
 from .method_sweep import MethodSweep
+from .persistence import load, save
 from .probabilistic_svc import ProbabilisticSVC
 from .recipes import Recipe, RecipeTable, recipe, recipes
 from .search import TwoStepSearchCV
@@ -95,6 +96,8 @@ __all__ = [
     "WeightedVoting",
     "WinnerTakesAll",
     "compare_decoders",
+    "load",
     "recipe",
     "recipes",
+    "save",
 ]

@@ -118,6 +118,8 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         The fitted decoder.
     class_sizes_ : ndarray of shape (n_classes,)
         The total weight of the training rows of each class.
+    n_rows_ : int
+        The number of training rows, those of weight 0 left out.
 
     Notes
     -----
@@ -441,7 +443,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         self.parts_ = session.parts
         self.classes_, self.codebook_ = session.classes, data.codebook
         self._target_priors, self._decoder_seed = session.priors, session.decoder_seed
-        self.class_sizes_ = session.class_sizes
+        self.class_sizes_, self.n_rows_ = session.class_sizes, len(session.data.rows)
         learns = session.learns
         if searched is None:
             splits = session.split() if learns else []

@@ -102,6 +102,10 @@ class Tridiagonal:
         """The matrix ``Q'``, written out for leave-one-out."""
         return self.rotate(np.eye(self.n_rows - 1))
 
+    def __getstate__(self) -> dict[str, object]:
+        # What is computed on demand is not stored.
+        return {key: value for key, value in vars(self).items() if key != "inverse_basis"}
+
     @property
     def _padded(self) -> FloatArray:
         # SciPy wants one number here also for matrices of order 1, which have none.

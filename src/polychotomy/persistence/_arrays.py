@@ -1,0 +1,84 @@
+"""Array members: what they declare is compared with what is there, before NumPy reads them."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+from typing import Any
+
+import numpy as np
+
+from ._container import read_member
+from ._errors import Refusal
+
+MAX_DIMENSIONS = 4
+MAX_LENGTH = 1 << 40
+MAX_ITEMSIZE = 1 << 20
+PLAIN_KINDS = "biufUS"
+SPARSE_FORMATS = (b"csr", b"csc")
+_SPARSE_MEMBERS = {"format.npy", "shape.npy", "data.npy", "indices.npy", "indptr.npy"}
+
+
+def check_npy(content: bytes, where: str, records: bool = False) -> tuple[tuple[int, ...], Any]:
+    """Check the header of an array in NumPy's format against its length.
+
+    Parameters
+    ----------
+    content : bytes
+        The member.
+    where : str
+        Its name, for messages.
+    records : bool, default=False
+        Whether it may hold records of plain numbers, as the nodes of decision trees are.
+
+    Returns
+    -------
+    shape, dtype
+    """
+    stream = io.BytesIO(content)
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    elif version == (2, 0):
+        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+    else:
+        raise Refusal(where, f"has the unknown array format {version}")
+    _check_dtype(dtype, where, records)
+    if len(shape) > MAX_DIMENSIONS or any(not 0 <= length <= MAX_LENGTH for length in shape):
+        raise Refusal(where, f"declares the shape {shape!r:.100}")
+    if math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
+        raise Refusal(where, f"declares the shape {shape!r:.100}, but has not as many entries")
+    return shape, dtype
+
+
+def check_npz(content: bytes, where: str, budget: int) -> int:
+    """Check the arrays of a sparse matrix in SciPy's format; return how much it unpacks to."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        infos = {info.filename: info for info in archive.infolist()}
+        names = set(infos) - {"_is_array.npy"}
+        if names != _SPARSE_MEMBERS or len(infos) != len(archive.infolist()):
+            raise Refusal(where, "is not a sparse matrix in rows or columns")
+        total = sum(info.file_size for info in infos.values())
+        if total > budget:
+            raise Refusal(where, "unpacks to more than max_size bytes")
+        shapes = {
+            name: check_npy(read_member(archive, info), f"{where}/{name}")
+            for name, info in infos.items()
+        }
+        shape, dtype = shapes["shape.npy"]
+        if shape != (2,) or dtype.kind != "i" or shapes["data.npy"][1].kind not in "biuf":
+            raise Refusal(where, "is not a sparse matrix of numbers")
+        if np.load(io.BytesIO(archive.read("format.npy"))).item() not in SPARSE_FORMATS:
+            raise Refusal(where, "is not a sparse matrix in rows or columns")
+    return total
+
+
+def _check_dtype(dtype: Any, where: str, records: bool) -> None:
+    if dtype.names is not None and records:
+        for name in dtype.names:
+            _check_dtype(dtype.fields[name][0], where, False)
+        return
+    plain = dtype.kind in PLAIN_KINDS and dtype.subdtype is None and not dtype.hasobject
+    if not plain or not 0 < dtype.itemsize <= MAX_ITEMSIZE:
+        raise Refusal(where, f"has the type {dtype!r:.60}, which is not a plain one")

@@ -1,0 +1,137 @@
+"""The container: a zip file with a header in front and a checksum at the very end.
+
+`header.json` can be read without touching the model. The other members are those of skops: a
+`schema.json` that says which objects there are, and the arrays. The checksum (SHA-256 of all bytes
+before it, as the zip's comment) finds damage; it is no protection against somebody who means harm,
+which is why everything else is checked as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+from ._errors import Refusal
+
+FORMAT = 1
+HEADER, SCHEMA = "header.json", "schema.json"
+MAX_MEMBERS = 200_000
+MAX_JSON_BYTES = 64 << 20
+MEMBER_NAME = re.compile(r"header\.json|schema\.json|[0-9]{1,9}\.np[yz]")
+_SEAL_LENGTH = 64
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def pack(header: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
+    """Write the header and the members of a model into one sealed zip file."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        head = json.dumps(header, indent=1).encode()
+        for name, content in {HEADER: head, **members}.items():
+            info = zipfile.ZipInfo(name, _EPOCH)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, content)
+        archive.comment = b"0" * _SEAL_LENGTH
+    return sealed(buffer.getvalue())
+
+
+def sealed(data: bytes) -> bytes:
+    """Return the file with the right checksum at its end."""
+    body = data[:-_SEAL_LENGTH]
+    return body + hashlib.sha256(body).hexdigest().encode()
+
+
+def read_header(data: bytes) -> dict[str, Any]:
+    """Return the header of a model file."""
+    with _open(data) as archive:
+        return _header(archive, _infos(archive, MAX_MEMBERS))
+
+
+def unpack(data: bytes, max_size: int) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return the header and the members; nothing larger than `max_size` bytes is unpacked."""
+    with _open(data) as archive:
+        infos = _infos(archive, MAX_MEMBERS)
+        header = _header(archive, infos)
+        refuse_newer(header)
+        total = sum(info.file_size for info in infos.values())
+        if total > max_size:
+            raise Refusal(
+                "The file",
+                f"unpacks to {total} bytes, more than the {max_size} of max_size; pass a larger "
+                "max_size to load if you expected a model of this size",
+            )
+        if SCHEMA not in infos or infos[SCHEMA].file_size > MAX_JSON_BYTES:
+            raise Refusal("The file", "has no schema, or one that is too large")
+        members = {name: read_member(archive, infos[name]) for name in infos if name != HEADER}
+    return header, members
+
+
+def refuse_newer(header: Mapping[str, Any]) -> None:
+    """Refuse a format that this version of the library does not know."""
+    number = header.get("format")
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise Refusal("The header", f"has no valid format number, but {number!r:.50}")
+    if number > FORMAT:
+        raise Refusal(
+            "The file",
+            f"has format {number}, written by polychotomy {header.get('polychotomy')!s:.50}; this "
+            f"version reads formats up to {FORMAT}. Upgrade polychotomy to load it",
+        )
+
+
+def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Read one member, never more than it declares; zipfile checks its CRC."""
+    with archive.open(info) as stream:
+        content = stream.read(info.file_size + 1)
+    if len(content) != info.file_size:
+        raise Refusal(info.filename, "is not as long as it declares")
+    return content
+
+
+def plain_zip(members: Mapping[str, bytes]) -> bytes:
+    """Return checked members as a fresh zip file, free of whatever else the old one held."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def json_object(content: bytes, where: str) -> dict[str, Any]:
+    """Parse a JSON object."""
+    parsed = json.loads(content)
+    if not isinstance(parsed, dict):
+        raise Refusal(where, "is not a JSON object")
+    return parsed
+
+
+def _open(data: bytes) -> zipfile.ZipFile:
+    if not data.startswith(b"PK"):
+        raise Refusal("The file", "is not a polychotomy model file")
+    if data != sealed(data):
+        raise Refusal("The file", "is damaged or incomplete: its checksum does not match")
+    return zipfile.ZipFile(io.BytesIO(data))
+
+
+def _infos(archive: zipfile.ZipFile, most: int) -> dict[str, zipfile.ZipInfo]:
+    listed = archive.infolist()
+    infos = {info.filename: info for info in listed}
+    if len(listed) > most or len(infos) != len(listed):
+        raise Refusal("The file", "has too many members, or two of the same name")
+    for name, info in infos.items():
+        ordinary = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        if not MEMBER_NAME.fullmatch(name) or not ordinary or info.flag_bits & 0x1:
+            raise Refusal(f"The member {name!r:.60}", "does not belong into a model file")
+    return infos
+
+
+def _header(archive: zipfile.ZipFile, infos: Mapping[str, zipfile.ZipInfo]) -> dict[str, Any]:
+    if HEADER not in infos or infos[HEADER].file_size > MAX_JSON_BYTES:
+        raise Refusal("The file", "has no header, or one that is too large")
+    return json_object(read_member(archive, infos[HEADER]), "The header")

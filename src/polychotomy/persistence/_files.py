@@ -1,0 +1,236 @@
+"""Saving, loading and describing models."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+from . import _atomic
+from ._container import SCHEMA, json_object, pack, plain_zip, read_header, unpack
+from ._errors import ModelFileError, Refusal
+
+# Larger models are loaded only on request, so that a small file cannot fill the memory.
+MAX_SIZE = 4 << 30
+
+File = str | os.PathLike[str] | BinaryIO
+
+
+def save(
+    model: Any,
+    file: File,
+    *,
+    feature_types: Mapping[str, str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> None:
+    """Save a fitted model in a file that is safe to load.
+
+    The file is there whole or not at all. It holds the model and, readable by
+    :func:`~polychotomy.persistence.describe`, what is known of it: versions, classes, names and
+    types of the inputs, the number of training rows and the class sizes.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier of this library, or a pipeline or search of scikit-learn with one in
+        it. Functions (as a kernel, say), random generators, classes of your own, and estimators
+        that are not on the list of the guide are refused with a sentence: pickle them.
+    file : str, path or binary file
+        Where to; the suffix ``.polychotomy`` is recommended.
+    feature_types : mapping of str to str, default=None
+        The types of the inputs by their names, for `describe`. All inputs of a classifier of this
+        library are numbers.
+    metadata : mapping, default=None
+        Anything that JSON can hold, for `describe`.
+
+    Raises
+    ------
+    ModelFileError
+        If the model cannot be saved safely.
+
+    Examples
+    --------
+    >>> import io
+    >>> from sklearn.datasets import load_iris
+    >>> import polychotomy
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = polychotomy.PolychotomyClassifier().fit(X, y)
+    >>> file = io.BytesIO()  # or a path
+    >>> polychotomy.save(clf, file)
+    >>> _ = file.seek(0)
+    >>> bool((polychotomy.load(file).predict(X) == clf.predict(X)).all())
+    True
+    """
+    if not hasattr(file, "write"):
+        _atomic.refuse(file)
+    data = _packed(model, feature_types, metadata)
+    if hasattr(file, "write"):
+        file.write(data)
+    else:
+        _atomic.write(file, data)
+
+
+def load(file: File, *, max_size: int = MAX_SIZE) -> Any:
+    """Load a model that was saved by `save`; no code of the file's maker is run.
+
+    Parameters
+    ----------
+    file : str, path or binary file
+        Where from.
+    max_size : int, default=4 GiB
+        How many bytes the file may unpack to.
+
+    Returns
+    -------
+    model : estimator
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, of a newer format, or holds anything that a model should not.
+
+    Warns
+    -----
+    InconsistentVersionWarning
+        If it was saved with another version of scikit-learn.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import polychotomy
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = os.path.join(tempfile.mkdtemp(), "iris.polychotomy")
+    >>> polychotomy.save(polychotomy.ProbabilisticSVC().fit(X, y), path)
+    >>> polychotomy.load(path)
+    ProbabilisticSVC()
+    """
+    data = _read(file)
+    try:
+        header, model = _restored(data, max_size)
+    except Exception as error:
+        raise _refused(error) from None
+    _warn_of_version(header, model)
+    return model
+
+
+def describe(file: File) -> dict[str, Any]:
+    """Return what a model file says about itself, without loading the model.
+
+    Parameters
+    ----------
+    file : str, path or binary file
+        Where from.
+
+    Returns
+    -------
+    header : dict
+        ``format``, the versions of ``polychotomy``, ``scikit-learn`` and ``numpy``, when it was
+        ``saved`` (UTC), the ``model`` in words, its ``classes``, its ``features`` with names and
+        types as far as they are known, a ``training`` summary, and ``metadata``.
+
+    Examples
+    --------
+    >>> import io
+    >>> from sklearn.datasets import load_iris
+    >>> import polychotomy
+    >>> from polychotomy.persistence import describe
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> file = io.BytesIO()
+    >>> polychotomy.save(polychotomy.PolychotomyClassifier().fit(X, y), file)
+    >>> _ = file.seek(0)
+    >>> header = describe(file)
+    >>> header["model"], header["classes"]
+    ('PolychotomyClassifier()', [0, 1, 2])
+    >>> header["features"][0]
+    {'name': 'sepal length (cm)', 'type': 'number'}
+    """
+    data = _read(file)
+    try:
+        return read_header(data)
+    except Exception as error:
+        raise _refused(error) from None
+
+
+def _packed(
+    model: Any, feature_types: Mapping[str, str] | None, metadata: Mapping[str, Any] | None
+) -> bytes:
+    # Imported here, because skops and these imports take long.
+    import io
+    import zipfile
+
+    import skops.io
+
+    from ._header import header_of
+    from ._schema import compacted
+
+    header = header_of(model, feature_types, metadata)
+    try:
+        with zipfile.ZipFile(io.BytesIO(skops.io.dumps(model))) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        schema, files = compacted(json.loads(members[SCHEMA]), members)
+        data = pack(header, {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **files})
+        # What is written can be read again, or it is not written.
+        _restored(data, max(MAX_SIZE, 2 * sum(map(len, members.values()))))
+    except Exception as error:
+        raise ModelFileError(
+            f"This model cannot be saved safely: {_sentence(error)} Choose another, or use pickle "
+            "or joblib for a file that only you will load."
+        ) from (None if isinstance(error, Refusal) else error)
+    return data
+
+
+def _restored(data: bytes, max_size: int) -> tuple[dict[str, Any], Any]:
+    import skops.io
+
+    from ._allowed import trusted
+    from ._model import check_model
+    from ._schema import check_schema
+
+    header, members = unpack(data, max_size)
+    schema = json_object(members[SCHEMA], "The schema")
+    check_schema(schema, members, max_size - sum(map(len, members.values())))
+    with warnings.catch_warnings():
+        # One warning for the whole file follows.
+        warnings.simplefilter("ignore")
+        model = skops.io.loads(plain_zip(members), trusted=trusted())
+        check_model(model)
+    return header, model
+
+
+def _read(file: File) -> bytes:
+    if not isinstance(file, str | os.PathLike):
+        return bytes(file.read())
+    if os.path.isdir(file):
+        raise IsADirectoryError(f"{os.fsdecode(file)!r} is a directory; name a model file in it.")
+    with open(file, "rb") as stream:
+        return stream.read()
+
+
+def _refused(error: Exception) -> ModelFileError:
+    return ModelFileError(_sentence(error))
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, Refusal):
+        return f"{error}."
+    text = " ".join(str(error).split())
+    return f"It holds something that cannot be read ({type(error).__name__}: {text:.200})."
+
+
+def _warn_of_version(header: Mapping[str, Any], model: Any) -> None:
+    import sklearn
+    from sklearn.exceptions import InconsistentVersionWarning
+
+    saved = str(header.get("scikit-learn"))[:50]
+    if saved != sklearn.__version__:
+        warnings.warn(
+            InconsistentVersionWarning(
+                estimator_name=type(model).__name__,
+                current_sklearn_version=sklearn.__version__,
+                original_sklearn_version=saved,
+            ),
+            stacklevel=3,
+        )

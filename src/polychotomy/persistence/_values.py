@@ -1,0 +1,95 @@
+"""Small checks of attributes, each with a sentence that names what is wrong."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from ._errors import Refusal
+
+FLOAT, INT, SIGNS, BOOL = "f", "iu", "i", "b"
+
+
+def require(condition: Any, owner: Any, what: str) -> None:
+    """Refuse an object of which something does not hold."""
+    if not condition:
+        raise Refusal(f"The {type(owner).__name__} in the model", what)
+
+
+def instance(owner: Any, name: str, kind: type | tuple[type, ...]) -> Any:
+    """Return an attribute after checking its type (the very type, not a subclass)."""
+    value = vars(owner).get(name)
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    require(type(value) in kinds, owner, f"has no valid {name}")
+    return value
+
+
+def array(owner: Any, name: str, shape: tuple[int | None, ...], kinds: str) -> Any:
+    """Return an array after checking its shape (None: any length) and type, and that it is finite."""
+    value = vars(owner).get(name)
+    require(type(value) is np.ndarray and value.dtype.kind in kinds, owner, f"has no valid {name}")
+    assert isinstance(value, np.ndarray)
+    fits = value.ndim == len(shape) and all(
+        wanted is None or wanted == there for wanted, there in zip(shape, value.shape, strict=True)
+    )
+    require(fits, owner, f"has {name} of shape {value.shape}, which does not fit")
+    if value.dtype.kind == "f":
+        require(np.isfinite(value).all(), owner, f"has a NaN or infinite value in {name}")
+        require(value.dtype == np.float64, owner, f"has {name} of another precision")
+    return value
+
+
+def indices(owner: Any, name: str, length: int | None, below: int | None) -> Any:
+    """Return an array of indices after checking that they are within range."""
+    value = array(owner, name, (length,), INT)
+    fine = not len(value) or (value.min() >= 0 and (below is None or value.max() < below))
+    require(fine, owner, f"has {name} out of range")
+    return value
+
+
+def is_number(value: Any) -> bool:
+    """Say whether a value is a finite number."""
+    return (
+        isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+    )
+
+
+def number(owner: Any, name: str) -> float:
+    """Return an attribute after checking that it is a finite number."""
+    value = vars(owner).get(name)
+    require(is_number(value), owner, f"has a {name} that is not a finite number")
+    return float(value)  # type: ignore[arg-type]
+
+
+def integer(owner: Any, name: str, low: int, high: int) -> int:
+    """Return an attribute after checking that it is a whole number within bounds."""
+    value = vars(owner).get(name)
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    require(whole and low <= int(value) <= high, owner, f"has a {name} out of range")  # type: ignore[call-overload]
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+def labels(owner: Any, at_least: int = 2) -> Any:
+    """Return `classes_` after checking that they are distinct and in order."""
+    value = vars(owner).get("classes_")
+    require(type(value) is np.ndarray and value.ndim == 1, owner, "has no valid classes_")
+    assert isinstance(value, np.ndarray)
+    ordered = len(np.unique(value)) == len(value) and bool((value == np.unique(value)).all())
+    require(len(value) >= at_least and ordered, owner, "has classes_ that are not in order")
+    return value
+
+
+def matrix_width(owner: Any, name: str, n_rows: int | None) -> int:
+    """Return the number of columns of a dense or sparse matrix of numbers."""
+    from scipy.sparse import issparse
+
+    value = vars(owner).get(name)
+    if issparse(value):
+        require(value.format == "csr" and value.dtype == np.float64, owner, f"has no valid {name}")
+        require(np.isfinite(value.data).all(), owner, f"has a NaN or infinite value in {name}")
+    else:
+        array(owner, name, (n_rows, None), FLOAT)
+    require(n_rows is None or value.shape[0] == n_rows, owner, f"has {name} of another length")  # type: ignore[union-attr]
+    return int(value.shape[1])  # type: ignore[union-attr]
