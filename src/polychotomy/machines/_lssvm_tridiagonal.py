@@ -103,8 +103,10 @@ class Tridiagonal:
         return self.rotate(np.eye(self.n_rows - 1))
 
     def __getstate__(self) -> dict[str, object]:
-        # What is computed on demand is not stored.
-        return {key: value for key, value in vars(self).items() if key != "inverse_basis"}
+        # Stored without what is computed on demand, and without the upper triangle, which LAPACK
+        # does not read: zeros compress.
+        state = {key: value for key, value in vars(self).items() if key != "inverse_basis"}
+        return state | {"reflectors": np.tril(self.reflectors)}
 
     @property
     def _padded(self) -> FloatArray:

@@ -17,7 +17,7 @@ class ModelFileError(ValueError):
     """
 
 
-class Refusal(Exception):
+class RefusedError(Exception):
     """Something that must not be in a model file: where it is, and what is wrong with it."""
 
     def __init__(self, where: str, what: str) -> None:

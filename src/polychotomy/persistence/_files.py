@@ -10,10 +10,10 @@ from typing import Any, BinaryIO
 
 from . import _atomic
 from ._container import SCHEMA, json_object, pack, plain_zip, read_header, unpack
-from ._errors import ModelFileError, Refusal
+from ._errors import ModelFileError, RefusedError
 
 # Larger models are loaded only on request, so that a small file cannot fill the memory.
-MAX_SIZE = 4 << 30
+MAX_SIZE = 1 << 30
 
 File = str | os.PathLike[str] | BinaryIO
 
@@ -79,7 +79,7 @@ def load(file: File, *, max_size: int = MAX_SIZE) -> Any:
     ----------
     file : str, path or binary file
         Where from.
-    max_size : int, default=4 GiB
+    max_size : int, default=1 GiB
         How many bytes the file may unpack to.
 
     Returns
@@ -176,9 +176,9 @@ def _packed(
         _restored(data, max(MAX_SIZE, 2 * sum(map(len, members.values()))))
     except Exception as error:
         raise ModelFileError(
-            f"This model cannot be saved safely: {_sentence(error)} Choose another, or use pickle "
-            "or joblib for a file that only you will load."
-        ) from (None if isinstance(error, Refusal) else error)
+            f"This model cannot be saved safely: {_sentence(error)} Change that, or use pickle or "
+            "joblib for a file that only you will load."
+        ) from (None if isinstance(error, RefusedError) else error)
     return data
 
 
@@ -210,14 +210,15 @@ def _read(file: File) -> bytes:
 
 
 def _refused(error: Exception) -> ModelFileError:
-    return ModelFileError(_sentence(error))
+    sentence = _sentence(error)
+    return ModelFileError(sentence if sentence[0].isupper() else f"The file is refused: {sentence}")
 
 
 def _sentence(error: Exception) -> str:
-    if isinstance(error, Refusal):
+    if isinstance(error, RefusedError):
         return f"{error}."
     text = " ".join(str(error).split())
-    return f"It holds something that cannot be read ({type(error).__name__}: {text:.200})."
+    return f"something in it cannot be read ({type(error).__name__}: {text:.200})."
 
 
 def _warn_of_version(header: Mapping[str, Any], model: Any) -> None:

@@ -11,12 +11,14 @@ from scipy.sparse import issparse
 from .._types import Codebook
 from ..classifier import PolychotomyClassifier
 from ..machines.kernel_machine import KernelMachine
-from ._errors import Refusal
+from ._errors import RefusedError
 from ._own_checks import CHECKS, check_own
 from ._sklearn_checks import check_sklearn
+from ._values import integer
 
 # A model of more inputs is not tried out: the row alone could be larger than memory.
 MAX_TRIED = 1 << 22
+MAX_JOBS = 1024
 
 
 def check_model(model: Any) -> None:
@@ -57,6 +59,8 @@ def _visit_object(value: Any, seen: dict[int, Any], estimators: list[Any]) -> No
         return
     for each in vars(value).values():
         _visit(each, seen, estimators)
+    if vars(value).get("n_jobs") is not None:
+        integer(value, "n_jobs", -MAX_JOBS, MAX_JOBS)
     module = type(value).__module__
     if type(value) in CHECKS:
         check_own(value)
@@ -66,7 +70,7 @@ def _visit_object(value: Any, seen: dict[int, Any], estimators: list[Any]) -> No
         check_sklearn(value)
     elif not module.startswith(("numpy", "builtins", "scipy.interpolate")):
         # Only a class on the list without a check comes here: others cannot be in a file.
-        raise Refusal(f"The type {module}.{type(value).__name__}", "has no check")
+        raise RefusedError(f"The type {module}.{type(value).__name__}", "has no check")
 
 
 def _try_out(estimator: Any) -> None:
@@ -81,4 +85,4 @@ def _try_out(estimator: Any) -> None:
             estimator.predict_proba(row)
         repr(estimator)
     if answer.shape != (1,) or answer[0] not in estimator.classes_:
-        raise Refusal("The model", "predicts something else than its classes")
+        raise RefusedError("The model", "predicts something else than its classes")

@@ -47,7 +47,7 @@ from ..machines.any_learner import FittedColumns
 from ..machines.kernel_columns import FittedKernels, KernelColumns
 from ..machines.lssvm_columns import FittedLSSVM, LSSVMColumns, Piece
 from ..probabilistic_svc import ProbabilisticSVC
-from ._errors import Refusal
+from ._errors import RefusedError
 from ._values import (
     BOOL,
     FLOAT,
@@ -258,15 +258,19 @@ def _fitted_columns(fitted: FittedColumns) -> None:
             require(whole and (each >= 0).all(), fitted, "has rows out of range")
 
 
-FITTED_BY = {KernelColumns: FittedKernels, LSSVMColumns: FittedLSSVM, AnyLearner: FittedColumns}
+FITTED_BY: dict[Any, Any] = {
+    KernelColumns: FittedKernels,
+    LSSVMColumns: FittedLSSVM,
+    AnyLearner: FittedColumns,
+}
 
 
 def check_machines(machine: Any, fitted: Any, n_columns: int, n_features: int) -> None:
     """Check that a machine and what it fitted belong together, to a code and to the inputs."""
     wanted = FITTED_BY.get(type(machine))
     if wanted is None or type(fitted) is not wanted:
-        raise Refusal("The machines in the model", "do not belong to their solutions")
-    if isinstance(fitted, FittedColumns):
+        raise RefusedError("The machines in the model", "do not belong to their solutions")
+    if type(fitted) is FittedColumns:
         there = len(fitted.estimators)
         _check_wrapped(fitted, n_features)
     else:
@@ -523,7 +527,7 @@ def _check_after_machines(
     try:
         check_together(parts, book)
     except ValueError as error:
-        raise Refusal("The model", f"has parts that do not go together: {error}") from None
+        raise RefusedError("The model", f"has parts that do not go together: {error}") from None
     there = {"calibrator_", "decoder_"} & set(vars(classifier))
     if not there:
         return  # cv="prefit", not calibrated yet

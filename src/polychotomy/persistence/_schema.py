@@ -2,8 +2,8 @@
 
 skops writes an object as a tree of nodes. A node names the class of its object and the loader that
 builds it; what is below it depends on the loader. Loaders that could call or reach something
-(methods, operators, partial functions, random generators, bytes, ...) are not in `_LOADERS`, so that
-such nodes are refused whatever skops thinks of them.
+(methods, operators, partial functions, random generators, bytes, ...) are not in `_LOADERS`: such
+nodes are refused whatever skops thinks of them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ import numpy as np
 from . import _allowed
 from ._arrays import check_npy, check_npz
 from ._container import SCHEMA
-from ._errors import Refusal
+from ._errors import RefusedError
 
 Node = dict[str, Any]
 MAX_DEPTH = 150
 _COMMON = {"__class__", "__module__", "__loader__", "__id__"}
 _TOP = {"protocol", "_skops_version"}
 _DICT = frozenset({"builtins.dict"})
-_MAX_JOBS = 1024
 
 
 class _Loader(NamedTuple):
@@ -43,7 +42,7 @@ def _none(node: Node) -> Iterator[tuple[str, Any]]:
 def _items(node: Node) -> Iterator[tuple[str, Any]]:
     content = node["content"]
     if not isinstance(content, list):
-        raise Refusal("A list", "has no list of items")
+        raise RefusedError("A list", "has no list of items")
     for number, item in enumerate(content):
         yield f"[{number}]", item
 
@@ -51,7 +50,7 @@ def _items(node: Node) -> Iterator[tuple[str, Any]]:
 def _dict(node: Node) -> Iterator[tuple[str, Any]]:
     yield " (the types of its keys)", node["key_types"]
     if not isinstance(node["content"], dict):
-        raise Refusal("A dict", "has no dict of items")
+        raise RefusedError("A dict", "has no dict of items")
     for key, value in node["content"].items():
         yield f".{key:.60}", value
 
@@ -108,11 +107,11 @@ def check_schema(schema: Node, members: dict[str, bytes], max_size: int) -> None
     """Refuse a schema with anything in it that is not on the list, or with wrong arrays."""
     unused = _Walk(members, max_size).run(schema) - {SCHEMA}
     if unused:
-        raise Refusal(f"The member {min(unused)!r}", "belongs to no part of the model")
+        raise RefusedError(f"The member {min(unused)!r}", "belongs to no part of the model")
 
 
 def compacted(schema: Node, members: dict[str, bytes]) -> tuple[Node, dict[str, bytes]]:
-    """Number objects and files from 0, and write what occurs several times only once.
+    """Give objects and files numbers from 0 on, and write what occurs several times only once.
 
     skops numbers objects by their addresses, which differ from run to run, and repeats objects that
     have several places in the model; it takes a number that it knows for the object itself.
@@ -151,21 +150,21 @@ class _Walk:
 
     def run(self, schema: Node) -> set[str]:
         if not isinstance(schema.get("protocol"), int):
-            raise Refusal("The schema", "has no protocol number")
-        self.visit({key: schema[key] for key in schema if key not in _TOP}, "The model", 0)
+            raise RefusedError("The schema", "has no protocol number")
+        self.visit({key: schema[key] for key in schema if key not in _TOP}, "model", 0)
         return self.unused
 
     def visit(self, node: Any, where: str, depth: int) -> None:
         if depth > MAX_DEPTH:
-            raise Refusal(where[:60], "is nested too deeply")
+            raise RefusedError(where[:60], "is nested too deeply")
         if not isinstance(node, dict):
-            raise Refusal(where, "is not described by a node")
+            raise RefusedError(where, "is not described by a node")
         number = node.get("__id__")
         if isinstance(number, bool) or not isinstance(number, int):
-            raise Refusal(where, "has no number")
+            raise RefusedError(where, "has no number")
         if number in self.known:
             if set(node) != {"__id__"} or number in self.open:
-                raise Refusal(where, "has the number of another object")
+                raise RefusedError(where, "has the number of another object")
             return
         loader = self.checked_loader(node, where)
         self.known[number] = node
@@ -184,19 +183,16 @@ class _Walk:
         name = f"{node.get('__module__')}.{node.get('__class__')}"
         kind = node.get("__loader__")
         if not isinstance(kind, str) or kind not in _LOADERS:
-            raise Refusal(where, f"is {_described(kind, name)}, which is not on the list of types")
+            raise RefusedError(where, _not_listed(kind, name))
         loader = _LOADERS[kind]
         if name not in loader.names:
-            raise Refusal(where, f"is {_described(kind, name)}, which is not on the list of types")
+            raise RefusedError(where, _not_listed(kind, name))
         if set(node) - _COMMON - loader.keys:
-            raise Refusal(where, "has keys that do not belong there")
+            raise RefusedError(where, "has keys that do not belong there")
         return loader
 
     def check_JsonNode(self, node: Node, where: str) -> None:
-        value = self.plain(node, where)
-        jobs = where.endswith(".n_jobs") and isinstance(value, int) and abs(value) > _MAX_JOBS
-        if jobs:
-            raise Refusal(where, f"is larger than {_MAX_JOBS}")
+        self.plain(node, where)
 
     def check_SliceNode(self, node: Node, where: str) -> None:
         content = node["content"]
@@ -204,77 +200,79 @@ class _Walk:
             end is None or isinstance(end, int | str) for end in content.values()
         )
         if not fine:
-            raise Refusal(where, "is not a slice")
+            raise RefusedError(where, "is not a slice")
 
     def check_NdArrayNode(self, node: Node, where: str) -> None:
         scalar = node["__class__"] != "ndarray"
         if node["type"] == "json" and not scalar:
             if "file" in node:
-                raise Refusal(where, "has a file that it does not read")
+                raise RefusedError(where, "has a file that it does not read")
             return
         if node["type"] != "numpy" or "content" in node or "shape" in node:
-            raise Refusal(where, "is not an array of a known kind")
+            raise RefusedError(where, "is not an array of a known kind")
         # Only the nodes of a decision tree are records; `finish_TreeNode` looks at them.
-        shape, _ = check_npy(self.file(node, ".npy", where), where, records=where.endswith(".nodes"))
+        shape, _ = check_npy(
+            self.file(node, ".npy", where), where, records=where.endswith(".nodes")
+        )
         if scalar and shape != ():
-            raise Refusal(where, "is not a single number")
+            raise RefusedError(where, "is not a single number")
 
     def finish_NdArrayNode(self, node: Node, where: str) -> None:
         if node["type"] == "json" and self.resolved(node["shape"])["__loader__"] != "TupleNode":
-            raise Refusal(where, "has no shape")
+            raise RefusedError(where, "has no shape")
 
     def check_SparseMatrixNode(self, node: Node, where: str) -> None:
         if node["type"] != "scipy":
-            raise Refusal(where, "is not a sparse matrix of a known kind")
+            raise RefusedError(where, "is not a sparse matrix of a known kind")
         self.budget -= check_npz(self.file(node, ".npz", where), where, self.budget)
 
     def finish_DictNode(self, node: Node, where: str) -> None:
         types = self.resolved(node["key_types"])
         if types["__loader__"] != "ListNode" or len(types["content"]) != len(node["content"]):
-            raise Refusal(where, "does not say of what types its keys are")
+            raise RefusedError(where, "does not say of what types its keys are")
         for key_type in map(self.resolved, types["content"]):
             name = f"{key_type.get('__module__')}.{key_type.get('__class__')}"
             if key_type["__loader__"] != "TypeNode" or name not in _allowed.KEY_TYPES:
-                raise Refusal(where, "has keys that are neither strings nor numbers")
+                raise RefusedError(where, "has keys that are neither strings nor numbers")
 
     def finish_ObjectNode(self, node: Node, where: str) -> None:
         content = self.resolved(node["content"])
         empty = content["__loader__"] == "JsonNode" and self.plain(content, where) is None
         if not empty and (content["__loader__"] != "DictNode" or not self.has_str_keys(content)):
-            raise Refusal(where, "has no attributes")
+            raise RefusedError(where, "has no attributes")
 
     def finish_ConstructorFromReduceNode(self, node: Node, where: str) -> None:
         content = self.resolved(node["content"])
         if content["__loader__"] != "TupleNode" or len(content["content"]) != 2:
-            raise Refusal(where, "is not made of a matrix and a name")
+            raise RefusedError(where, "is not made of a matrix and a name")
         matrix, name = map(self.resolved, content["content"])
         fine = matrix["__loader__"] == "NdArrayNode" and matrix["type"] == "numpy"
         if not fine or name["__loader__"] != "JsonNode":
-            raise Refusal(where, "is not made of a matrix and a name")
+            raise RefusedError(where, "is not made of a matrix and a name")
         if not isinstance(self.plain(name, where), str):
-            raise Refusal(where, "is not made of a matrix and a name")
+            raise RefusedError(where, "is not made of a matrix and a name")
 
     def finish_TreeNode(self, node: Node, where: str) -> None:
         """Check the sizes that scikit-learn's tree takes on trust when it is built."""
         args = self.resolved(node["__reduce__"]["args"])
         state = self.resolved(node["content"])
         if args["__loader__"] != "TupleNode" or len(args["content"]) != 3:
-            raise Refusal(where, "has no sizes")
+            raise RefusedError(where, "has no sizes")
         n_features, n_classes, n_outputs = map(self.resolved, args["content"])
         features, outputs = self.integer(n_features, where), self.integer(n_outputs, where)
         classes = self.array(n_classes, where)
         fine = classes.shape == (1,) and classes.dtype == np.intp and 1 <= classes[0] < 1 << 31
         if outputs != 1 or not 1 <= features < 1 << 31 or not fine:
-            raise Refusal(where, "has sizes that do not fit a tree of one output")
+            raise RefusedError(where, "has sizes that do not fit a tree of one output")
         if state["__loader__"] != "DictNode" or not self.has_str_keys(state):
-            raise Refusal(where, "has no nodes")
+            raise RefusedError(where, "has no nodes")
         content = {name: self.resolved(part) for name, part in state["content"].items()}
         if set(content) != {"max_depth", "node_count", "nodes", "values"}:
-            raise Refusal(where, "has no nodes")
+            raise RefusedError(where, "has no nodes")
         nodes, values = self.array(content["nodes"], where), self.array(content["values"], where)
         count = self.integer(content["node_count"], where)
         if nodes.shape != (count,) or values.shape != (count, 1, int(classes[0])) or count < 1:
-            raise Refusal(where, "has not as many nodes as it declares")
+            raise RefusedError(where, "has not as many nodes as it declares")
         self.integer(content["max_depth"], where)
 
     def has_str_keys(self, node: Node) -> bool:
@@ -286,10 +284,10 @@ class _Walk:
 
     def plain(self, node: Node, where: str) -> Any:
         if node["__loader__"] != "JsonNode" or not isinstance(node["content"], str):
-            raise Refusal(where, "is not a plain value")
+            raise RefusedError(where, "is not a plain value")
         value = json.loads(node["content"])
         if value is not None and not isinstance(value, str | int | float):
-            raise Refusal(where, "is not a plain value")
+            raise RefusedError(where, "is not a plain value")
         return value
 
     def integer(self, node: Node, where: str) -> int:
@@ -298,12 +296,12 @@ class _Walk:
         else:
             value = self.plain(node, where)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 62:
-            raise Refusal(where, "has a size that is not a whole number")
+            raise RefusedError(where, "has a size that is not a whole number")
         return value
 
     def array(self, node: Node, where: str) -> np.ndarray[Any, Any]:
         if node["__loader__"] != "NdArrayNode" or node["type"] != "numpy":
-            raise Refusal(where, "is not an array")
+            raise RefusedError(where, "is not an array")
         loaded: np.ndarray[Any, Any] = np.load(
             io.BytesIO(self.members[node["file"]]), allow_pickle=False
         )
@@ -313,14 +311,16 @@ class _Walk:
         name = node.get("file")
         # Each file has one reader, so that a small file cannot be unfolded into a large model.
         if not isinstance(name, str) or not name.endswith(suffix) or name not in self.unused:
-            raise Refusal(where, f"names the file {name!r:.60}, which is not there for it")
+            raise RefusedError(where, f"names the file {name!r:.60}, which is not there for it")
         self.unused.discard(name)
         return self.members[name]
 
 
-def _described(kind: Any, name: str) -> str:
+def _not_listed(kind: Any, name: str) -> str:
     if kind == "FunctionNode":
-        return f"the function {name:.100}"
+        return f"is the function {name:.100}, which a model file cannot hold"
     if kind == "MethodNode":
-        return f"a method of {name:.100}"
-    return f"of the type {name:.100}"
+        return f"is a method of {name:.100}, which a model file cannot hold"
+    if kind in ("RandomStateNode", "RandomGeneratorNode"):
+        return "is a random generator, which a model file cannot hold; an integer would do"
+    return f"is of the type {name:.100}, which is not on the list of what a model file may hold"

@@ -20,17 +20,17 @@ KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 METRICS = ("euclidean", "sqeuclidean", "l2", "manhattan", "cityblock", "l1", "minkowski", "cosine")
 
 # Shapes in letters: f inputs, c classes; any other letter is the same number wherever it is.
-_PER_INPUT = "mean_ var_ scale_ min_ data_min_ data_max_ data_range_ max_abs_ center_ variances_"
+_SCALES = "mean_ var_ scale_ center_ variances_ min_ max_abs_ data_min_ data_max_ data_range_"
+_PER_INPUT = dict.fromkeys(_SCALES.split(), "f")
 _LINEAR = {"coef_": "kf", "intercept_": "k"}
 # RidgeClassifier's are in `_check_linear` only: for two classes they may be a vector.
 _COUNTS = {"feature_log_prob_": "cf", "class_log_prior_": "c", "class_count_": "c"}
 SHAPES: dict[str, dict[str, str]] = {
-    **{
-        name: dict.fromkeys(_PER_INPUT.split(), "f")
-        for name in (
-            "StandardScaler MinMaxScaler MaxAbsScaler RobustScaler VarianceThreshold".split()
-        )
-    },
+    "StandardScaler": _PER_INPUT,
+    "MinMaxScaler": _PER_INPUT,
+    "MaxAbsScaler": _PER_INPUT,
+    "RobustScaler": _PER_INPUT,
+    "VarianceThreshold": _PER_INPUT,
     "PCA": {"components_": "kf", "mean_": "f", "explained_variance_": "k"},
     "SimpleImputer": {"statistics_": "f"},
     "LogisticRegression": _LINEAR,
@@ -125,6 +125,8 @@ def _check_svc(svc: Any) -> None:
         array(svc, name, (n_pairs,), "f")
     sizes = {len(array(svc, name, (None,), "f")) for name in ("_probA", "_probB")}
     require(sizes in ({0}, {n_pairs}), svc, "has sigmoids of other classes")
+    if "class_weight_" in vars(svc):
+        array(svc, "class_weight_", (n_classes,), "f")
     for name in ("_gamma", "coef0", "cache_size"):
         require(is_number(vars(svc).get(name)), svc, f"has a {name} that is not a finite number")
     integer(svc, "degree", 0, 1 << 20)
@@ -184,7 +186,9 @@ def _check_forest(forest: Any) -> None:
     n_classes = len(labels(forest, 1))
     n_features = integer(forest, "n_features_in_", 1, MAX_FEATURES)
     require(len(trees) > 0, forest, "has no trees")
-    require(forest.n_outputs_ == 1 and forest.n_classes_ == n_classes, forest, "is of other classes")
+    require(
+        forest.n_outputs_ == 1 and forest.n_classes_ == n_classes, forest, "is of other classes"
+    )
     for tree in trees:
         known = type(tree) in (DecisionTreeClassifier, ExtraTreeClassifier)
         require(known and "tree_" in vars(tree), forest, "has a tree of another type")
@@ -201,6 +205,8 @@ def _check_neighbors(knn: Any) -> None:
     inputs = knn._fit_X
     fine = issparse(inputs) or (type(inputs) is np.ndarray and inputs.dtype.kind == "f")
     require(fine and inputs.shape[1] == n_features, knn, "has rows of other inputs")
+    entries = inputs.data if issparse(inputs) else inputs
+    require(np.isfinite(entries).all(), knn, "has a NaN or infinite value in its rows")
     n_rows = inputs.shape[0]
     indices(knn, "_y", n_rows, n_classes)
     integer(knn, "n_samples_fit_", n_rows, n_rows)
@@ -276,4 +282,3 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "IsotonicRegression": _check_isotonic,
     "FunctionTransformer": _check_function,
 }
-

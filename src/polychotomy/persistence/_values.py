@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import Refusal
+from ._errors import RefusedError
 
 FLOAT, INT, SIGNS, BOOL = "f", "iu", "i", "b"
 
@@ -15,7 +15,7 @@ FLOAT, INT, SIGNS, BOOL = "f", "iu", "i", "b"
 def require(condition: Any, owner: Any, what: str) -> None:
     """Refuse an object of which something does not hold."""
     if not condition:
-        raise Refusal(f"The {type(owner).__name__} in the model", what)
+        raise RefusedError(f"The {type(owner).__name__} in the model", what)
 
 
 def instance(owner: Any, name: str, kind: type | tuple[type, ...]) -> Any:
@@ -27,7 +27,7 @@ def instance(owner: Any, name: str, kind: type | tuple[type, ...]) -> Any:
 
 
 def array(owner: Any, name: str, shape: tuple[int | None, ...], kinds: str) -> Any:
-    """Return an array after checking its shape (None: any length) and type, and that it is finite."""
+    """Return a finite array after checking its shape (None: any length) and kind."""
     value = vars(owner).get(name)
     require(type(value) is np.ndarray and value.dtype.kind in kinds, owner, f"has no valid {name}")
     assert isinstance(value, np.ndarray)
@@ -60,15 +60,15 @@ def number(owner: Any, name: str) -> float:
     """Return an attribute after checking that it is a finite number."""
     value = vars(owner).get(name)
     require(is_number(value), owner, f"has a {name} that is not a finite number")
-    return float(value)  # type: ignore[arg-type]
+    return float(value)
 
 
 def integer(owner: Any, name: str, low: int, high: int) -> int:
     """Return an attribute after checking that it is a whole number within bounds."""
     value = vars(owner).get(name)
     whole = isinstance(value, Integral) and not isinstance(value, bool)
-    require(whole and low <= int(value) <= high, owner, f"has a {name} out of range")  # type: ignore[call-overload]
-    return int(value)  # type: ignore[call-overload,no-any-return]
+    require(whole and low <= int(value) <= high, owner, f"has a {name} out of range")
+    return int(value)
 
 
 def labels(owner: Any, at_least: int = 2) -> Any:
@@ -91,5 +91,5 @@ def matrix_width(owner: Any, name: str, n_rows: int | None) -> int:
         require(np.isfinite(value.data).all(), owner, f"has a NaN or infinite value in {name}")
     else:
         array(owner, name, (n_rows, None), FLOAT)
-    require(n_rows is None or value.shape[0] == n_rows, owner, f"has {name} of another length")  # type: ignore[union-attr]
-    return int(value.shape[1])  # type: ignore[union-attr]
+    require(n_rows is None or value.shape[0] == n_rows, owner, f"has {name} of another length")
+    return int(value.shape[1])
