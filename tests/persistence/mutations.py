@@ -265,3 +265,33 @@ def flip_member(data, rng):
     name = names[rng.integers(len(names))]
     members[name] = flip_byte(members[name], rng)
     return file_of(members)
+
+
+def node_at(schema, path):
+    """Return the node of an attribute, as ``machines_.fitted.estimators[0]``."""
+    numbered = {node["__id__"]: node for node in nodes_of(schema)}
+
+    def resolved(node):
+        return numbered[node["__id__"]]
+
+    node = schema
+    for step in path.replace("[", ".[").split("."):
+        node = resolved(node)
+        if node["__loader__"] in ("ObjectNode", "TreeNode"):
+            node = resolved(node["content"])
+        content = node["content"]
+        node = content[int(step[1:-1])] if step.startswith("[") else content[step]
+    return resolved(node)
+
+
+def with_array(data, path, change):
+    """Return a model file in which an array was replaced by a function of it."""
+    members = members_of(data)
+    node = node_at(json.loads(members["schema.json"]), path)
+    members[node["file"]] = npy(change(np.load(io.BytesIO(members[node["file"]]))))
+    return file_of(members)
+
+
+def with_node(data, path, **changes):
+    """Return a model file in which some keys of a node were replaced."""
+    return edited(data, lambda schema: node_at(schema, path).update(changes))

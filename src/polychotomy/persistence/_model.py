@@ -19,6 +19,8 @@ from ._values import integer
 # A model of more inputs is not tried out: the row alone could be larger than memory.
 MAX_TRIED = 1 << 22
 MAX_JOBS = 1024
+# A model with one of these takes tables of words too, and so no row of numbers.
+WORDS = frozenset({"ColumnTransformer", "OneHotEncoder", "OrdinalEncoder", "SimpleImputer"})
 
 
 def check_model(model: Any) -> None:
@@ -28,7 +30,10 @@ def check_model(model: Any) -> None:
     one row, so that a parameter that makes no sense is found out here, and not in use.
     """
     estimators: list[Any] = []
-    _visit(model, {}, estimators)
+    seen: dict[int, Any] = {}
+    _visit(model, seen, estimators)
+    if not any(type(part).__name__ in WORDS for part in seen.values()):
+        estimators.append(model)
     for estimator in estimators:
         _try_out(estimator)
 
@@ -74,10 +79,11 @@ def _visit_object(value: Any, seen: dict[int, Any], estimators: list[Any]) -> No
 
 
 def _try_out(estimator: Any) -> None:
-    ready = "decoder_" if isinstance(estimator, PolychotomyClassifier) else "_fitted"
-    if ready not in vars(estimator) or estimator.n_features_in_ > MAX_TRIED:
+    ready = "decoder_" in vars(estimator) or not isinstance(estimator, PolychotomyClassifier)
+    width = getattr(estimator, "n_features_in_", None)
+    if not ready or width is None or width > MAX_TRIED or not hasattr(estimator, "predict"):
         return
-    row = np.zeros((1, estimator.n_features_in_))
+    row = np.zeros((1, width))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         answer = estimator.predict(row)

@@ -114,6 +114,8 @@ def _check_svc(svc: Any) -> None:
         fine = type(vectors) is np.ndarray and vectors.dtype == np.float64
         fine = fine and (vectors.shape == shape or (precomputed and vectors.size == 0))
         require(fine, svc, "has support vectors of another shape")
+    entries = vectors.data if sparse else vectors
+    require(np.isfinite(entries).all(), svc, "has a NaN or infinite value in its support vectors")
     if precomputed:
         indices(svc, "support_", n_support, n_features)
         shape_fit = svc.shape_fit_

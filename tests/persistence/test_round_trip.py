@@ -1,0 +1,145 @@
+"""A loaded model is the saved one, to the last bit."""
+
+import pickle
+import subprocess
+import sys
+from importlib import import_module
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import polychotomy as pc
+from configurations import CONFIGURATIONS, name_of
+from polychotomy.calibration import CALIBRATORS
+from polychotomy.codes import CODES
+from polychotomy.decoding import DECODERS
+from polychotomy.persistence import _allowed
+
+from .models import MODELS, TWO, X, Y, fitted, loaded, saved
+
+ANSWERS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "binary_scores")
+
+
+def assert_same(model, other, inputs):
+    assert type(other) is type(model)
+    assert repr(other) == repr(model)
+    compared = 0
+    for name in ANSWERS:
+        if hasattr(model, name):
+            wanted = getattr(model, name)(inputs)
+            answer = getattr(other, name)(inputs)
+            assert answer.dtype == wanted.dtype
+            np.testing.assert_array_equal(answer, wanted)
+            compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=name_of)
+def test_configurations(configuration):
+    model = clone(configuration).fit(X, Y)
+    assert_same(model, loaded(saved(model)), X)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models(name):
+    model, inputs = fitted(name)
+    assert_same(model, loaded(saved(model)), inputs)
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_decoders_on_a_kernel_machine(decoder):
+    code = "one_vs_rest" if DECODERS[decoder].codes == frozenset({"one_vs_rest"}) else "one_vs_one"
+    model = pc.PolychotomyClassifier(pc.SVM(), code, decoder=decoder, random_state=0).fit(X, Y)
+    assert_same(model, loaded(saved(model)), X)
+
+
+CALIBRATED = [*((code, "platt") for code in CODES), *(("minimal", each) for each in CALIBRATORS)]
+
+
+@pytest.mark.parametrize(("code", "calibrator"), CALIBRATED)
+def test_codes_and_calibrators(code, calibrator):
+    model = pc.PolychotomyClassifier(
+        pc.SVM(), code, calibrator, "hamming", cv=2, random_state=0
+    ).fit(X, Y)
+    assert_same(model, loaded(saved(model)), X)
+
+
+def test_machines_that_are_still_to_be_calibrated():
+    model = pc.PolychotomyClassifier(pc.SVM(), calibrator="platt", cv="prefit").fit(X, Y)
+    other = loaded(saved(model))
+    np.testing.assert_array_equal(other.binary_scores(X), model.binary_scores(X))
+    assert_same(model.calibrate(X, Y), other.calibrate(X, Y), X)
+
+
+def test_a_loaded_model_can_be_saved_fitted_and_explained():
+    model, _ = fitted("svm")
+    other = loaded(saved(loaded(saved(model))))
+    assert str(other.explain(X[0])) == str(model.explain(X[0]))
+    assert_same(clone(model).fit(X, TWO), other.fit(X, TWO), X)
+
+
+@pytest.mark.parametrize("name", ["svm", "leave one out", "probabilistic svc", "binary lssvm"])
+def test_pickle_and_joblib(name, tmp_path):
+    model, inputs = fitted(name)
+    assert_same(model, pickle.loads(pickle.dumps(model)), inputs)
+    joblib.dump(model, tmp_path / "model.joblib")
+    assert_same(model, joblib.load(tmp_path / "model.joblib"), inputs)
+
+
+def test_another_process(tmp_path):
+    names = ["svm", "lssvm", "probabilistic svc", "forest", "sparse svc"]
+    for number, name in enumerate(names):
+        model, inputs = fitted(name)
+        pc.save(model, tmp_path / f"{number}.polychotomy")
+        dense = inputs.toarray() if name == "sparse svc" else inputs
+        np.save(tmp_path / f"{number}.npy", dense)
+        np.save(tmp_path / f"{number}.p.npy", model.predict_proba(inputs))
+    script = (
+        "import sys, numpy as np, polychotomy\n"
+        "from scipy.sparse import csr_matrix\n"
+        f"for number in range({len(names)}):\n"
+        "    model = polychotomy.load(f'{number}.polychotomy')\n"
+        "    X = np.load(f'{number}.npy')\n"
+        "    X = csr_matrix(X) if number == 4 else X\n"
+        "    assert (model.predict_proba(X) == np.load(f'{number}.p.npy')).all(), number\n"
+        "print('all the same')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "all the same\n", done.stderr
+
+
+def test_every_part_is_on_the_list():
+    ours = {*DECODERS.values(), *CODES.values(), *CALIBRATORS.values()}
+    names = {f"{cls.__module__}.{cls.__name__}" for cls in ours}
+    assert names <= _allowed.OWN
+
+
+def test_every_class_on_the_list_exists_and_has_a_check():
+    from polychotomy.persistence._own_checks import CHECKS
+
+    for name in sorted(_allowed.OWN | _allowed.SKLEARN | _allowed.FUNCTIONS):
+        module, _, attribute = name.rpartition(".")
+        found = getattr(import_module(module), attribute)
+        assert f"{found.__module__}.{found.__name__}" == name
+        if name in _allowed.OWN:
+            assert found in CHECKS
+
+
+def test_what_is_computed_on_demand_is_not_stored():
+    before, _ = fitted("lssvm")
+    size = len(saved(before))
+    piece = before.machines_.fitted.pieces[0]
+    assert piece.basis.inverse_basis.size
+    assert abs(len(saved(before)) - size) < 100
+
+
+def test_importing_the_library_does_not_import_skops():
+    script = "import sys, polychotomy; print('skops' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"
