@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, StratifiedKFold
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
@@ -119,6 +119,7 @@ MODELS = {
         X,
         Y,
     ),
+    "union": (make_pipeline(make_union(StandardScaler(), PCA(2)), Poly()), X, Y),
     "columns": (make_pipeline(columns(), Poly()), "frame", Y),
     "columns without one": (
         make_pipeline(columns(drop="first", handle_unknown="ignore"), pc.ProbabilisticSVC()),

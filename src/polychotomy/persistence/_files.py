@@ -36,7 +36,7 @@ def save(
     model : estimator
         A fitted classifier of this library, or a pipeline or search of scikit-learn with one in
         it. Functions (as a kernel, say), random generators, classes of your own, and estimators
-        that are not on the list of the guide are refused with a sentence: pickle them.
+        that are not on the list in ``docs/persistence.md`` are refused with a sentence.
     file : str, path or binary file
         Where to; the suffix ``.polychotomy`` is recommended.
     feature_types : mapping of str to str, default=None
@@ -217,6 +217,8 @@ def _refused(error: Exception) -> ModelFileError:
 def _sentence(error: Exception) -> str:
     if isinstance(error, RefusedError):
         return f"{error}."
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply."
     text = " ".join(str(error).split())
     return f"something in it cannot be read ({type(error).__name__}: {text:.200})."
 

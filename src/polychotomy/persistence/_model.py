@@ -32,7 +32,8 @@ def check_model(model: Any) -> None:
     estimators: list[Any] = []
     seen: dict[int, Any] = {}
     _visit(model, seen, estimators)
-    if not any(type(part).__name__ in WORDS for part in seen.values()):
+    numeric = not any(type(part).__name__ in WORDS for part in seen.values())
+    if numeric and not any(model is estimator for estimator in estimators):
         estimators.append(model)
     for estimator in estimators:
         _try_out(estimator)

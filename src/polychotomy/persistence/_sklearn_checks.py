@@ -55,7 +55,7 @@ def check_sklearn(owner: Any) -> None:
     if "classes_" in attributes:
         labels(owner, at_least=1)
     _check_shapes(owner, SHAPES.get(name, {}))
-    if name in CHECKS:
+    if name == "FunctionTransformer" or (name in CHECKS and _is_fitted(owner)):
         CHECKS[name](owner)
 
 
@@ -80,9 +80,11 @@ def _check_shapes(owner: Any, shapes: dict[str, str]) -> None:
         require(fits, owner, f"has {name} of a shape or type that does not fit")
 
 
+def _is_fitted(owner: Any) -> bool:
+    return any(name.endswith("_") for name in vars(owner))
+
+
 def _check_linear(owner: Any) -> None:
-    if "coef_" not in vars(owner):
-        return
     require(type(owner.coef_) is np.ndarray, owner, "has no valid coef_")
     n_classes = len(owner.classes_)
     wanted = (1 if n_classes == 2 else n_classes, owner.n_features_in_)
@@ -93,8 +95,6 @@ def _check_linear(owner: Any) -> None:
 
 def _check_svc(svc: Any) -> None:
     """Check all that LIBSVM takes on trust; see ``sklearn/svm``."""
-    if "_n_support" not in vars(svc):
-        return
     require(svc.kernel in KERNELS, svc, "has no valid kernel")
     sparse = instance(svc, "_sparse", bool)
     n_classes = len(labels(svc))
@@ -147,8 +147,6 @@ def _check_dual(svc: Any, name: str, shape: tuple[int, int], sparse: bool) -> No
 
 def _check_tree(tree: Any) -> None:
     """Check that every way down a tree ends in a leaf, and asks about inputs that there are."""
-    if "tree_" not in vars(tree):
-        return
     from sklearn.tree._tree import Tree
 
     inner = instance(tree, "tree_", Tree)
@@ -180,8 +178,6 @@ def _check_tree(tree: Any) -> None:
 
 
 def _check_forest(forest: Any) -> None:
-    if "estimators_" not in vars(forest):
-        return
     from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
     trees = instance(forest, "estimators_", list)
@@ -199,8 +195,6 @@ def _check_forest(forest: Any) -> None:
 
 
 def _check_neighbors(knn: Any) -> None:
-    if "_fit_X" not in vars(knn):
-        return
     brute = vars(knn).get("_fit_method") == "brute" and vars(knn).get("_tree") is None
     require(brute, knn, "has a search tree, which cannot be checked; choose algorithm='brute'")
     n_classes, n_features = len(labels(knn)), integer(knn, "n_features_in_", 1, MAX_FEATURES)
@@ -227,8 +221,6 @@ def _check_neighbors(knn: Any) -> None:
 
 def _check_one_hot(encoder: Any) -> None:
     """Check that codes lie within the matrix that they are written into."""
-    if "categories_" not in vars(encoder):
-        return
     categories = instance(encoder, "categories_", list)
     plain = all(type(each) is np.ndarray and each.ndim == 1 for each in categories)
     require(plain, encoder, "has no valid categories_")
@@ -252,8 +244,6 @@ def _check_one_hot(encoder: Any) -> None:
 
 
 def _check_isotonic(regression: Any) -> None:
-    if "X_thresholds_" not in vars(regression):
-        return
     from scipy.interpolate import interp1d
 
     # scikit-learn makes it from the thresholds; it cannot come from the file itself.
