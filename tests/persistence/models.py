@@ -45,7 +45,7 @@ WORDS = np.array(["ale", "bière", "酒"])[Y]
 def frame():
     import pandas as pd
 
-    table = pd.DataFrame(X, columns=[f"x{number}" for number in range(X.shape[1])])
+    table = pd.DataFrame(X.copy(), columns=[f"x{number}" for number in range(X.shape[1])])
     table["colour"] = np.array(["red", "white", "rosé"])[np.arange(len(X)) * 7 % 3]
     table.loc[3, "x0"] = np.nan
     return table
