@@ -87,8 +87,11 @@ SKLEARN = _names(
         "sklearn.preprocessing._label": "LabelBinarizer LabelEncoder",
         "sklearn.svm._classes": "LinearSVC SVC",
         "sklearn.tree._classes": "DecisionTreeClassifier ExtraTreeClassifier",
+        "sklearn.utils._metadata_requests": "MetadataRequest MethodMetadataRequest",
     }
 )
+# Lists of columns, in some versions of scikit-learn only.
+SKLEARN_ONCE = _names({"sklearn.compose._column_transformer": "_RemainderColsList"})
 
 CODEBOOK = "polychotomy._types.Codebook"
 TREE = "sklearn.tree._tree.Tree"
@@ -114,7 +117,14 @@ MASKED = frozenset({"numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray"})
 def trusted() -> list[str]:
     """Return the names that skops is told to trust, all of which have been checked before."""
     every: Iterable[str] = (
-        OWN | SKLEARN | FUNCTIONS | TYPES | MASKED | {CODEBOOK, TREE, "numpy.dtype"} | _SPARSE
+        OWN
+        | SKLEARN
+        | SKLEARN_ONCE
+        | FUNCTIONS
+        | TYPES
+        | MASKED
+        | {CODEBOOK, TREE, "numpy.dtype"}
+        | _SPARSE
     )
     return sorted(every)
 

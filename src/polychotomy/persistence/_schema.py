@@ -93,7 +93,9 @@ _LOADERS = {
     "NdArrayNode": _loader(
         _allowed.NUMPY_SCALARS | {"numpy.ndarray"}, "type file content shape", _array
     ),
-    "ObjectNode": _loader(_allowed.OWN | _allowed.SKLEARN, "content", _content),
+    "ObjectNode": _loader(
+        _allowed.OWN | _allowed.SKLEARN | _allowed.SKLEARN_ONCE, "content", _content
+    ),
     "SetNode": _loader({"builtins.set"}, "content", _items),
     "SliceNode": _loader({"builtins.slice"}, "content", _none),
     "SparseMatrixNode": _loader(_allowed.SPARSE, "type file", _none),
