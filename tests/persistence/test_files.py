@@ -166,6 +166,9 @@ def test_another_version_of_scikit_learn():
     members["header.json"] = json.dumps({**header, "scikit-learn": "1.5.0"}).encode()
     with pytest.warns(InconsistentVersionWarning, match="PolychotomyClassifier from version 1.5.0"):
         pc.load(io.BytesIO(file_of(members)))
+    members.pop("0.npy")
+    with pytest.raises(ModelFileError, match=r"was saved with scikit-learn 1.5.0; this is \d"):
+        pc.load(io.BytesIO(file_of(members)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pc.load(io.BytesIO(saved(model)))

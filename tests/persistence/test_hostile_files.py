@@ -393,6 +393,25 @@ def test_more_threads_than_any_machine_has():
     refused(edited(data, edit))
 
 
+def test_something_else_than_a_model():
+    members = members_of(real("svm")[0])
+    schema = {
+        "__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": [],
+        "__id__": 1, "protocol": json.loads(members["schema.json"])["protocol"],
+    }  # fmt: skip
+    only = {"header.json": members["header.json"], "schema.json": json.dumps(schema).encode()}
+    refused(file_of(only), "holds a list in place of a model")
+
+
+def test_names_in_a_file_do_not_reach_the_terminal():
+    data, _, _ = real("svm")
+    changed = with_node(data, "machine", __class__="\x1b[2J\x07", __module__="os")
+    model, sentence = outcome(changed)
+    assert model is None
+    assert sentence.isprintable()
+    assert "os." in sentence
+
+
 def test_not_a_model_file():
     for data in (b"", b"PK", b"\x80\x04K\x01.", b"PK" + bytes(200), b"x" * 1000):
         refused(data)

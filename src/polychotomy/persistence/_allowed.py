@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 
 def _names(table: Mapping[str, str]) -> frozenset[str]:
@@ -111,28 +111,18 @@ _NUMBERS = (
 NUMPY_SCALARS = _names({"numpy": _NUMBERS})
 KEY_TYPES = NUMPY_SCALARS - {"numpy.bool", "numpy.bool_"} | _names({"builtins": "str int float"})
 TYPES = KEY_TYPES | NUMPY_SCALARS | {"builtins.bool"}
-MASKED = frozenset({"numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray"})
-
-
-def trusted() -> list[str]:
-    """Return the names that skops is told to trust, all of which have been checked before."""
-    every: Iterable[str] = (
-        OWN
-        | SKLEARN
-        | SKLEARN_ONCE
-        | FUNCTIONS
-        | TYPES
-        | MASKED
-        | {CODEBOOK, TREE, "numpy.dtype"}
-        | _SPARSE
-    )
-    return sorted(every)
-
-
-_SPARSE = _names(
+SPARSE = _names(
     {
         "scipy.sparse._csr": "csr_array csr_matrix",
         "scipy.sparse._csc": "csc_array csc_matrix",
     }
 )
-SPARSE = _SPARSE
+MASKED = frozenset({"numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray"})
+
+
+def trusted() -> list[str]:
+    """Return the names that skops is told to trust, all of which have been checked before."""
+    estimators = OWN | SKLEARN | SKLEARN_ONCE
+    return sorted(
+        estimators | FUNCTIONS | TYPES | SPARSE | MASKED | {CODEBOOK, TREE, "numpy.dtype"}
+    )

@@ -111,7 +111,7 @@ def load(file: File, *, max_size: int = MAX_SIZE) -> Any:
     try:
         header, model = _restored(data, max_size)
     except Exception as error:
-        raise _refused(error) from None
+        raise _refused(error, _other_version(data)) from None
     _warn_of_version(header, model)
     return model
 
@@ -209,18 +209,34 @@ def _read(file: File) -> bytes:
         return stream.read()
 
 
-def _refused(error: Exception) -> ModelFileError:
+def _refused(error: Exception, hint: str = "") -> ModelFileError:
     sentence = _sentence(error)
-    return ModelFileError(sentence if sentence[0].isupper() else f"The file is refused: {sentence}")
+    start = "" if sentence[0].isupper() else "The file is refused: "
+    return ModelFileError(start + sentence + hint)
+
+
+def _other_version(data: bytes) -> str:
+    """Say that a file comes from another version of scikit-learn, if it does."""
+    import sklearn
+
+    try:
+        saved = str(read_header(data).get("scikit-learn"))[:50]
+    except Exception:
+        return ""
+    if saved == sklearn.__version__:
+        return ""
+    return f" It was saved with scikit-learn {saved}; this is {sklearn.__version__}."
 
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, RefusedError):
-        return f"{error}."
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply."
-    text = " ".join(str(error).split())
-    return f"something in it cannot be read ({type(error).__name__}: {text:.200})."
+        text = f"{error}."
+    elif isinstance(error, RecursionError):
+        text = "it is nested too deeply."
+    else:
+        text = f"something in it cannot be read ({type(error).__name__}: {str(error)[:200]})."
+    # Names in the file are its maker's; they must not reach a terminal as commands.
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _warn_of_version(header: Mapping[str, Any], model: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
 
 from .._types import Codebook
 from ..classifier import PolychotomyClassifier
@@ -29,6 +30,8 @@ def check_model(model: Any) -> None:
     Objects are checked after what is inside them. What the checks let pass is then tried out on
     one row, so that a parameter that makes no sense is found out here, and not in use.
     """
+    if not isinstance(model, BaseEstimator):
+        raise RefusedError("The file", f"holds a {type(model).__name__:.60} in place of a model")
     estimators: list[Any] = []
     seen: dict[int, Any] = {}
     _visit(model, seen, estimators)

@@ -199,7 +199,8 @@ def _check_neighbors(knn: Any) -> None:
     require(brute, knn, "has a search tree, which cannot be checked; choose algorithm='brute'")
     n_classes, n_features = len(labels(knn)), integer(knn, "n_features_in_", 1, MAX_FEATURES)
     inputs = knn._fit_X
-    fine = issparse(inputs) or (type(inputs) is np.ndarray and inputs.dtype.kind == "f")
+    plain = type(inputs) is np.ndarray or (issparse(inputs) and inputs.format == "csr")
+    fine = plain and inputs.dtype.kind == "f" and inputs.ndim == 2
     require(fine and inputs.shape[1] == n_features, knn, "has rows of other inputs")
     entries = inputs.data if issparse(inputs) else inputs
     require(np.isfinite(entries).all(), knn, "has a NaN or infinite value in its rows")
