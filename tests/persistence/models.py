@@ -137,6 +137,11 @@ MODELS = {
         X,
         Y,
     ),
+    "two-step search": (
+        pc.TwoStepSearchCV(Poly(), {"machine__C": [1, 10]}, cv=2, show_progress=False),
+        X,
+        Y,
+    ),
     "random search": (
         RandomizedSearchCV(Poly(pc.SVM()), {"machine__C": [1, 2]}, n_iter=1, random_state=0, cv=2),
         X,

@@ -42,6 +42,12 @@ def test_configurations(configuration):
     assert_same(model, loaded(saved(model)), X)
 
 
+@pytest.mark.parametrize("name", pc.recipes())
+def test_recipes(name):
+    model = pc.recipe(name, random_state=0).fit(X, Y)
+    assert_same(model, loaded(saved(model)), X)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_models(name):
     model, inputs = fitted(name)

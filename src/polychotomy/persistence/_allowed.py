@@ -54,6 +54,7 @@ OWN = _names(
         "polychotomy.machines.lssvm_columns": "FittedLSSVM LSSVMColumns Piece",
         "polychotomy.machines.svm": "SVM",
         "polychotomy.probabilistic_svc": "ProbabilisticSVC",
+        "polychotomy.search": "TwoStepSearchCV",
     }
 )
 

@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..classifier import PolychotomyClassifier
 from ..machines.kernel_machine import KernelMachine
 from ..probabilistic_svc import ProbabilisticSVC
+from ..search import TwoStepSearchCV
 from ._container import FORMAT
 from ._errors import ModelFileError
 
-OWN = (PolychotomyClassifier, ProbabilisticSVC, KernelMachine)
+OWN = (PolychotomyClassifier, ProbabilisticSVC, KernelMachine, TwoStepSearchCV)
 
 
 def header_of(

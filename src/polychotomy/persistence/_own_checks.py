@@ -47,6 +47,7 @@ from ..machines.any_learner import FittedColumns
 from ..machines.kernel_columns import FittedKernels, KernelColumns
 from ..machines.lssvm_columns import FittedLSSVM, LSSVMColumns, Piece
 from ..probabilistic_svc import ProbabilisticSVC
+from ..search import TwoStepSearchCV
 from ._errors import RefusedError
 from ._values import (
     BOOL,
@@ -572,3 +573,19 @@ def _probabilistic_svc(svc: ProbabilisticSVC) -> None:
     array(svc, "intercept_", (n_pairs,), FLOAT)
     array(svc, "n_iter_", (n_pairs,), INT)
     require(is_number(svc.support_vectors_.shape[0]), svc, "has no support vectors")
+
+
+_SEARCH = (
+    "cv_results_ best_params_ best_index_ best_score_ best_estimator_ n_splits_ seconds_ "
+    f"refit_time_ classes_ {_INPUTS}"
+)
+
+
+@checks(TwoStepSearchCV, fitted=_SEARCH)
+def _two_step_search(search: TwoStepSearchCV) -> None:
+    classes, n_features = _check_estimator(search)
+    if "best_estimator_" not in vars(search):
+        return  # refit=False
+    found = instance(search, "best_estimator_", PolychotomyClassifier)
+    same = np.array_equal(found.classes_, classes) and found.n_features_in_ == n_features
+    require(same, search, "has a classifier of other classes or inputs")
