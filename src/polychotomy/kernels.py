@@ -14,13 +14,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.extmath import safe_sparse_dot
 
 from ._checks import one_of, positive_number
 from ._types import FloatArray, IntArray
 
-KERNELS = ("rbf", "linear", "poly", "precomputed")
+KERNELS = ("rbf", "laplacian", "linear", "poly", "precomputed")
+# Kernels that are exp(-gamma distance).
+OF_DISTANCES = ("rbf", "laplacian")
 # Blocks of a kernel between new rows and training rows hold at most this many numbers.
 BLOCK_ENTRIES = 1 << 23
 # Deviations of inputs that differ by more than this are warned about.
@@ -33,11 +35,11 @@ class Kernel:
 
     Parameters
     ----------
-    name : {"rbf", "linear", "poly", "precomputed"} or callable
-        ``exp(-gamma |x - z|^2)``, ``x.z``, ``(gamma x.z + coef0)^degree``, a matrix that the caller
-        computes, or a function of two matrices.
+    name : {"rbf", "laplacian", "linear", "poly", "precomputed"} or callable
+        ``exp(-gamma |x - z|^2)``, ``exp(-gamma sum_j |x_j - z_j|)``, ``x.z``, ``(gamma x.z +
+        coef0)^degree``, a matrix that the caller computes, or a function of two matrices.
     gamma : float, default=1.0
-        The width of "rbf" and the scale of "poly".
+        The width of "rbf" and "laplacian", and the scale of "poly".
     degree : float, default=3
         The degree of "poly".
     coef0 : float, default=0.0
@@ -59,9 +61,9 @@ class Kernel:
     degree: float = 3
     coef0: float = 0.0
 
-    def of_distances(self, squared: FloatArray) -> FloatArray:
-        """Return the Gaussian kernel of squared distances."""
-        return np.exp(np.multiply(squared, -self.gamma, out=np.empty_like(squared)))
+    def of_distances(self, distances: FloatArray) -> FloatArray:
+        """Return the Gaussian kernel of squared, or the Laplacian of city-block distances."""
+        return np.exp(np.multiply(distances, -self.gamma, out=np.empty_like(distances)))
 
     def of_products(self, products: FloatArray) -> FloatArray:
         """Return the linear or polynomial kernel of inner products."""
@@ -73,6 +75,8 @@ class Kernel:
         """Return the kernel between every row of X and every row of Z."""
         if self.name == "rbf":
             return self.of_distances(squared_distances(X, Z))
+        if self.name == "laplacian":
+            return self.of_distances(city_block_distances(X, Z))
         if callable(self.name):
             return np.asarray(self.name(X, Z), dtype=np.float64)
         products = safe_sparse_dot(X, Z.T, dense_output=True)
@@ -80,7 +84,7 @@ class Kernel:
 
     def diagonal(self, X: Any) -> FloatArray:
         """Return the kernel of every row of X with itself."""
-        if self.name == "rbf":
+        if self.name in OF_DISTANCES:
             return np.ones(X.shape[0])
         if callable(self.name):
             rows = (X[i : i + 1] for i in range(X.shape[0]))
@@ -107,6 +111,11 @@ class SharedRows:
     def squared_distances(self) -> FloatArray:
         """The squared Euclidean distance between every two rows."""
         return squared_distances(self.X)
+
+    @cached_property
+    def city_block_distances(self) -> FloatArray:
+        """The city-block distance between every two rows."""
+        return city_block_distances(self.X)
 
     @cached_property
     def products(self) -> FloatArray:
@@ -136,6 +145,8 @@ class SharedRows:
             return np.asarray(self.X, dtype=np.float64)
         if kernel.name == "rbf":
             return kernel.of_distances(self.squared_distances)
+        if kernel.name == "laplacian":
+            return kernel.of_distances(self.city_block_distances)
         if callable(kernel.name):
             return kernel.between(self.X, self.X)
         return kernel.of_products(self.products)
@@ -148,6 +159,24 @@ def squared_distances(X: Any, Z: Any = None) -> FloatArray:
 
     distances: FloatArray = euclidean_distances(X, Z, squared=True)
     return distances
+
+
+def city_block_distances(X: Any, Z: Any = None) -> FloatArray:
+    """Return the sum of the absolute differences of every row of X and every row of Z."""
+    from sklearn.metrics.pairwise import manhattan_distances
+
+    Z = X if Z is None else Z
+    if issparse(X) or issparse(Z):
+        X, Z = _with_small_indices(X), _with_small_indices(Z)
+    distances: FloatArray = manhattan_distances(X, Z)
+    return distances
+
+
+def _with_small_indices(X: Any) -> Any:
+    """Return a sparse matrix with indices of 32 bits, all that scikit-learn's distances take."""
+    rows = csr_matrix(X)
+    indices, starts = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+    return csr_matrix((rows.data, indices, starts), shape=rows.shape)
 
 
 def warn_of_scales(kernel: Any, X: Any) -> None:
@@ -185,18 +214,26 @@ def settle_kernel(
 
     `sigma2` is the width of ``exp(-|x - z|^2 / (2 sigma2))`` and takes precedence over `gamma`,
     which may be "scale" (1 / (n_features * variance of X), rows counting as often as `counts`
-    says), "auto" (1 / n_features) or a number.
+    says; for the Laplacian kernel the deviation in place of the variance, so that the unit of the
+    inputs does not matter), "auto" (1 / n_features) or a number.
     """
     if callable(kernel):
         return Kernel(kernel)
     one_of(kernel, "kernel", KERNELS)
     if kernel in ("linear", "precomputed"):
         return Kernel(kernel)
-    width = _settle_gamma(X, sigma2, gamma, counts)
+    if kernel == "laplacian" and sigma2 is not None:
+        raise ValueError(
+            f"sigma2 is the width of the Gaussian kernel; give kernel='laplacian' its width as "
+            f"gamma, and sigma2=None (got {sigma2!r})."
+        )
+    width = _settle_gamma(X, sigma2, gamma, counts, 0.5 if kernel == "laplacian" else 1.0)
     return Kernel(kernel, width, float(degree), float(coef0))
 
 
-def _settle_gamma(X: Any, sigma2: Any, gamma: Any, counts: FloatArray | None) -> float:
+def _settle_gamma(
+    X: Any, sigma2: Any, gamma: Any, counts: FloatArray | None, power: float
+) -> float:
     if sigma2 is not None:
         return 1.0 / (2.0 * positive_number(sigma2, "sigma2"))
     if isinstance(gamma, str):
@@ -204,7 +241,7 @@ def _settle_gamma(X: Any, sigma2: Any, gamma: Any, counts: FloatArray | None) ->
         if gamma == "auto":
             return 1.0 / float(X.shape[1])
         variance = _variance(X, counts)
-        return float(1.0 / (X.shape[1] * variance)) if variance > 0.0 else 1.0
+        return float(1.0 / (X.shape[1] * variance**power)) if variance > 0.0 else 1.0
     return positive_number(gamma, "gamma")
 
 

@@ -31,12 +31,13 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
     ----------
     C : float, default=1.0
         The weight of the errors.
-    kernel : {"rbf", "linear", "poly", "precomputed"} or callable, default="rbf"
+    kernel : {"rbf", "laplacian", "linear", "poly", "precomputed"} or callable, default="rbf"
         The kernel.
     degree : float, default=3
         The degree of "poly".
     gamma : {"scale", "auto"} or float, default="scale"
-        The width of "rbf", ``exp(-gamma |x - z|^2)``, and the scale of "poly".
+        The width of "rbf", ``exp(-gamma |x - z|^2)``, and of "laplacian",
+        ``exp(-gamma sum_j |x_j - z_j|)``, and the scale of "poly".
     coef0 : float, default=0.0
         The constant of "poly".
     tol : float, default=1e-3

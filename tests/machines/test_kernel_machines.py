@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import laplacian_kernel, pairwise_kernels
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -27,6 +27,7 @@ MACHINES = [
     pc.KernelLogisticRegression(kernel="linear", tol=1e-8),
     pc.LSSVM(),
     pc.LSSVM(kernel="linear"),
+    pc.SVM(kernel="laplacian", tol=1e-8),
     pc.LSSVM(C=1.0, sigma2="evidence"),
 ]
 PIPES = [
@@ -291,3 +292,46 @@ def test_other_types_of_numbers_are_made_double(machine, dtype):
     np.testing.assert_array_equal(
         other.binary_scores(X.astype(np.float64)), double.binary_scores(X.astype(np.float64))
     )
+
+
+# ---------------------------------------------------------------------------- the Laplacian kernel
+
+
+@pytest.mark.parametrize("machine", [pc.SVM, pc.KernelLogisticRegression, pc.LSSVM])
+def test_the_laplacian_kernel_is_scikit_learns(cancer, machine):
+    X, y = cancer[0][:120], cancer[1][:120]
+    options = {"C": 2.0} if machine is pc.LSSVM else {"C": 2.0, "tol": 1e-8}
+    ours = machine(kernel="laplacian", gamma=0.03, **options).fit(X, y)
+    theirs = machine(kernel=lambda A, B: laplacian_kernel(A, B, gamma=0.03), **options).fit(X, y)
+    new = cancer[0][120:150]
+    expected = theirs.decision_function(new)
+    np.testing.assert_allclose(ours.decision_function(new), expected, atol=1e-5)
+    sparse = machine(kernel="laplacian", gamma=0.03, **options).fit(csr_array(X), y)
+    np.testing.assert_allclose(sparse.decision_function(csr_array(new)), expected, atol=1e-5)
+
+
+def test_the_width_of_the_laplacian_kernel(cancer):
+    X, y = cancer[0][:120], cancer[1][:120]
+    n_features = X.shape[1]
+
+    assert settle_kernel("laplacian", X, None, "auto", 3, 0.0).gamma == 1 / n_features
+    scale = settle_kernel("laplacian", X, None, "scale", 3, 0.0).gamma
+    assert scale == pytest.approx(1 / (n_features * X.std()))
+    # The unit of the inputs does not matter.
+    plain = pc.SVM(kernel="laplacian", tol=1e-8).fit(X, y).decision_function(X)
+    other = pc.SVM(kernel="laplacian", tol=1e-8).fit(1000 * X, y).decision_function(1000 * X)
+    np.testing.assert_allclose(other, plain, atol=1e-5)
+    for sigma2 in (1.0, "evidence"):
+        with pytest.raises(ValueError, match="sigma2 is the width of the Gaussian kernel"):
+            pc.LSSVM(kernel="laplacian", sigma2=sigma2).fit(X, y)
+
+
+def test_laplacian_grams_and_blocks_are_the_same(cancer):
+    X = cancer[0][:40]
+    kernel = Kernel("laplacian", gamma=0.1)
+    rows = SharedRows(X)
+    expected = np.exp(-0.1 * np.abs(X[:, None] - X).sum(axis=2))
+    np.testing.assert_allclose(rows.gram(kernel), expected, rtol=1e-12)
+    np.testing.assert_allclose(kernel.between(X[:5], X), expected[:5], rtol=1e-12)
+    np.testing.assert_array_equal(rows.gram_of(kernel, np.arange(5)), rows.gram(kernel)[:5, :5])
+    np.testing.assert_array_equal(kernel.diagonal(X), 1.0)

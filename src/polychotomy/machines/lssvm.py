@@ -29,14 +29,15 @@ class LSSVM(KernelMachine):
     ----------
     C : "evidence" or float, default="evidence"
         ``zeta / mu``; "evidence" finds the value of largest evidence for every binary problem.
-    kernel : {"rbf", "linear", "poly"} or callable, default="rbf"
+    kernel : {"rbf", "laplacian", "linear", "poly"} or callable, default="rbf"
         The kernel. A precomputed one is refused: variances need the kernel of a new row with
         itself.
     sigma2 : "evidence", float or None, default=None
         The width of the Gaussian kernel, ``exp(-|x - z|^2 / (2 sigma2))``. "evidence" finds the
         one of largest evidence. If None, `gamma` is used.
     gamma : {"scale", "auto"} or float, default="scale"
-        The width in scikit-learn's form, ``exp(-gamma |x - z|^2)``, and the scale of "poly".
+        The width in scikit-learn's form, ``exp(-gamma |x - z|^2)``, that of "laplacian",
+        ``exp(-gamma sum_j |x_j - z_j|)``, and the scale of "poly".
     degree : float, default=3
         The degree of "poly".
     coef0 : float, default=0.0

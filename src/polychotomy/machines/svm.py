@@ -28,13 +28,14 @@ class SVM(IterativeKernelMachine):
     ----------
     C : float, default=1.0
         The weight of the errors; a row's is ``C`` times its weight.
-    kernel : {"rbf", "linear", "poly", "precomputed"} or callable, default="rbf"
+    kernel : {"rbf", "laplacian", "linear", "poly", "precomputed"} or callable, default="rbf"
         The kernel.
     sigma2 : float, default=None
         The width of the Gaussian kernel, ``exp(-|x - z|^2 / (2 sigma2))``; if given, `gamma` is not
         used.
     gamma : {"scale", "auto"} or float, default="scale"
-        The width in scikit-learn's form, ``exp(-gamma |x - z|^2)``, and the scale of "poly".
+        The width in scikit-learn's form, ``exp(-gamma |x - z|^2)``, that of "laplacian",
+        ``exp(-gamma sum_j |x_j - z_j|)``, and the scale of "poly".
     degree : float, default=3
         The degree of "poly".
     coef0 : float, default=0.0
