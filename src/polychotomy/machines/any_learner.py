@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import ThreadpoolController
 
+from .._threads import single_threaded_blas as single_threaded_blas
 from .._types import FloatArray, IntArray, Margins, SignArray
 from .base import TrainingOptions
 
@@ -162,17 +160,6 @@ class AnyLearner:
             if own is not None:
                 own[place, column] = p
         return Margins(mean=mean, probability=own)
-
-
-@lru_cache(maxsize=1)
-def _thread_pools() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def single_threaded_blas() -> AbstractContextManager[Any]:
-    """Pin BLAS to one thread: results must not depend on how much work runs beside it."""
-    limiter: AbstractContextManager[Any] = _thread_pools().limit(limits=1, user_api="blas")
-    return limiter
 
 
 def _fit_one(
