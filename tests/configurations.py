@@ -43,6 +43,8 @@ CONFIGURATIONS = [
     classifier(tree(), "one_vs_one", "nesting"),
     classifier(svm(), "one_vs_one", pc.SoftMax(C_values=[0.01, 1.0, 100.0])),
     classifier(svm(), "one_vs_one", pc.SoftMax(C=None)),
+    classifier(svm(), "one_vs_one", "shrunk_soft_max"),
+    classifier(svm(), "one_vs_one", "pairwise_coupling", "pooled_platt"),
     classifier(logistic(), "one_vs_one", pc.BayesianDecoding("training")),
     # one-vs-rest
     classifier(logistic(), "one_vs_rest", "winner_takes_all"),
@@ -50,6 +52,7 @@ CONFIGURATIONS = [
     classifier(svm(), "one_vs_rest", "winner_takes_all", "platt"),
     classifier(logistic(), "one_vs_rest", "dynamically_ordered"),
     classifier(svm(), "one_vs_rest", pc.SoftMax(C=1.0)),
+    classifier(svm(), "one_vs_rest", "shrunk_soft_max"),
     classifier(logistic(), "one_vs_rest", class_weight="balanced"),
     # any code
     classifier(svm(), "minimal", "hamming"),

@@ -6,7 +6,7 @@ probabilities. `PolychotomyClassifier` wires the four together as a scikit-learn
 """
 
 from ._types import Codebook, Margins
-from .calibration import Calibrator, Isotonic, NoCalibration, Platt
+from .calibration import Calibrator, Isotonic, NoCalibration, Platt, PooledPlatt
 from .classifier import PolychotomyClassifier
 from .codes import (
     Code,
@@ -35,6 +35,7 @@ from .decoding import (
     Nesting,
     NonDominance,
     PairwiseCoupling,
+    ShrunkSoftMax,
     SoftMax,
     ValuedPreference,
     WeightedVoting,
@@ -86,9 +87,11 @@ __all__ = [
     "PairwiseCoupling",
     "Platt",
     "PolychotomyClassifier",
+    "PooledPlatt",
     "ProbabilisticSVC",
     "Recipe",
     "RecipeTable",
+    "ShrunkSoftMax",
     "SoftMax",
     "SparseRandomCode",
     "TwoStepSearchCV",

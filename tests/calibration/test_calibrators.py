@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
-from polychotomy import Isotonic, Margins, NoCalibration, OneVsOne, Platt
+from polychotomy import Isotonic, Margins, NoCalibration, OneVsOne, Platt, PooledPlatt
 from polychotomy.calibration import CALIBRATORS
 
 moderate = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -212,17 +212,22 @@ def test_no_calibration_passes_probabilities_through():
 
 
 def test_the_names():
-    assert CALIBRATORS == {"platt": Platt, "isotonic": Isotonic, "none": NoCalibration}
+    assert CALIBRATORS == {
+        "platt": Platt,
+        "pooled_platt": PooledPlatt,
+        "isotonic": Isotonic,
+        "none": NoCalibration,
+    }
 
 
-@pytest.mark.parametrize("calibrator", [Platt(), Isotonic(), NoCalibration()])
+@pytest.mark.parametrize("calibrator", [Platt(), PooledPlatt(), Isotonic(), NoCalibration()])
 @pytest.mark.parametrize("shape", [(4, 2), (3, 3), (4,), (4, 3, 1)])
 def test_labels_of_another_shape(calibrator, shape):
     with pytest.raises(ValueError, match=r"labels have shape \(.*, but the scores have \(4, 3\)"):
         calibrator.fit(Margins(mean=np.zeros((4, 3))), np.ones(shape, dtype=int))
 
 
-@pytest.mark.parametrize("calibrator", [Platt(), Isotonic()])
+@pytest.mark.parametrize("calibrator", [Platt(), PooledPlatt(), Isotonic()])
 def test_inputs_are_not_changed(calibrator):
     rng = np.random.default_rng(0)
     book = OneVsOne().build(3)
@@ -236,7 +241,7 @@ def test_inputs_are_not_changed(calibrator):
         np.testing.assert_array_equal(array, copy)
 
 
-@pytest.mark.parametrize("calibrator", [Platt(), Isotonic()])
+@pytest.mark.parametrize("calibrator", [Platt(), PooledPlatt(), Isotonic()])
 def test_margins_without_scores_are_refused(calibrator):
     with pytest.raises(ValueError, match="these Margins have none"):
         calibrator.fit(Margins(probability=[[0.5]]), [[1]])

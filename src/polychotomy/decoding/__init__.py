@@ -22,6 +22,7 @@ Hamming             `HammingDecoding`                                      any
 loss function       `LossDecoding`                                         any
 Bayesian            `BayesianDecoding`                                     any
 (our own)           `CodeCoupling`                                         any
+(our own)           `ShrunkSoftMax`                                        one-vs-one, -rest
 ==================  =====================================================  ==================
 """
 
@@ -35,6 +36,7 @@ from .hamming import HammingDecoding
 from .loss import LossDecoding
 from .nesting import Nesting
 from .ordered import DynamicallyOrdered
+from .shrunk_softmax import ShrunkSoftMax
 from .softmax import SoftMax
 from .tree import BinaryTree
 from .voting import MaxWins, WeightedVoting
@@ -52,6 +54,7 @@ DECODERS: dict[str, type[Decoder]] = {
         BinaryTree,
         Nesting,
         SoftMax,
+        ShrunkSoftMax,
         WinnerTakesAll,
         DynamicallyOrdered,
         HammingDecoding,
@@ -76,6 +79,7 @@ __all__ = [
     "Nesting",
     "NonDominance",
     "PairwiseCoupling",
+    "ShrunkSoftMax",
     "SoftMax",
     "ValuedPreference",
     "WeightedVoting",

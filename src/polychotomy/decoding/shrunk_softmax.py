@@ -1,0 +1,111 @@
+"""Soft-max of class scores, shrunk to one temperature for all classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._empirical_bayes import ClassScores, fit_shrunk, typical_size
+from .._math import pair_columns
+from .._types import Codebook, FloatArray, Margins
+from .base import Context, Decoder, canonical
+from .softmax import class_probabilities
+
+# Larger scores count as this, so that sums and differences of them are finite.
+LARGEST_SCORE = 1e300
+
+
+class ShrunkSoftMax(Decoder):
+    """Soft-max of one-vs-rest or one-vs-one scores, shrunk to one temperature.
+
+    For one-vs-rest scores f, centred over the classes, class k has probability proportional to
+    ``exp((w + d_k) f_k + b_k)``. For one-vs-one there are two scores of a class: the sum, and the
+    smallest, of its scores against the others, ``exp((w + d_k) sum_t r_kt + (w' + d'_k) min_t
+    r_kt + b_k)``; both are centred. w and w' are free; d and b are shrunk to 0, as strongly as
+    empirical Bayes finds right: to one temperature for all classes, where `SoftMax` shrinks to
+    equal probabilities. Fitted on scores of machines that did not see the row.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_classes, 2) or (n_classes, 3)
+        For every class ``w + d`` (for one-vs-one also ``w' + d'``) and b.
+    strengths_ : ndarray of shape (2,)
+        The strengths of the penalties on d and b.
+
+    Notes
+    -----
+    A method of our own. Sums are right where many classes are mixed up with each other,
+    the smallest where a class has few rivals; their mixture was better out of sample than
+    either, and than a shrunk weight for every pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polychotomy import Context, Margins, OneVsRest, ShrunkSoftMax
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1, 2], 50)
+    >>> scores = 2.0 * np.eye(3)[y] - 1.0 + rng.normal(size=(150, 3))
+    >>> context = Context(OneVsRest().build(3), y, held_out=Margins(mean=scores))
+    >>> ShrunkSoftMax().fit(context).decode([[1.0, -1.0, -1.0]]).round(2)
+    array([[0.96, 0.02, 0.02]])
+    """
+
+    name = "shrunk_soft_max"
+    codes = frozenset({"one_vs_one", "one_vs_rest"})
+    needs = frozenset({"scores", "held_out_scores"})
+    yields = "probabilities"
+    _bare = "mean"
+
+    def _fit(self, context: Context) -> None:
+        if context.held_out is None or context.held_out.mean is None:
+            raise ValueError("ShrunkSoftMax needs held-out scores in its context.")
+        features = class_scores(context.held_out.mean, context.codebook)
+        scale = np.ones(features.shape[2])
+        for j in range(len(scale) - 1):
+            scale[j] = typical_size(features[:, :, j], context.weights)
+        design, groups = shrunk_design(*features.shape[1:])
+        fit = fit_shrunk(ClassScores(features / scale, context.y, context.weights, design), groups)
+        self.weights_ = (design @ fit.theta).reshape(features.shape[1:]) / scale
+        self.strengths_ = fit.strengths
+
+    def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
+        if not hasattr(self, "weights_"):
+            raise ValueError("ShrunkSoftMax has to be fitted before it can decode.")
+        assert margins.mean is not None
+        return class_probabilities(class_scores(margins.mean, codebook), self.weights_)
+
+
+def class_scores(scores: FloatArray, codebook: Codebook) -> FloatArray:
+    """Lay out the centred scores of every class, and 1 for its bias, in the last axis."""
+    n_classes = codebook.n_classes
+    scores = np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE)
+    if codebook.rest is not None:
+        parts = [scores[:, codebook.rest]]
+    else:
+        pairs = canonical(scores, codebook, 0.0) / n_classes
+        first, second = pair_columns(n_classes)
+        against = np.zeros((len(scores), n_classes, n_classes))
+        against[:, first, second] = pairs
+        against[:, second, first] = -pairs
+        sums = against.sum(axis=2)
+        against[:, np.arange(n_classes), np.arange(n_classes)] = np.inf
+        parts = [sums, against.min(axis=2)]
+    centred = [part - (part / n_classes).sum(axis=1, keepdims=True) for part in parts]
+    return np.stack([*centred, np.ones_like(centred[0])], axis=2)
+
+
+def shrunk_design(n_classes: int, n_features: int) -> tuple[FloatArray, list[Any]]:
+    """Return the map from parameters to the weights of classes, and the groups of parameters.
+
+    The parameters are the common weights of the scores, what each class differs by, and biases.
+    """
+    n_scores = n_features - 1
+    own = n_scores + np.arange(n_classes * n_scores)
+    biases = n_scores + n_classes * n_scores + np.arange(n_classes)
+    design = np.zeros((n_classes, n_features, biases[-1] + 1))
+    for k in range(n_classes):
+        for j in range(n_scores):
+            design[k, j, [j, own[k * n_scores + j]]] = 1.0
+        design[k, n_scores, biases[k]] = 1.0
+    return design.reshape(n_classes * n_features, -1), [own, biases]

@@ -1,0 +1,131 @@
+"""The shrunk soft-max: what it minimises, and its limits."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from polychotomy import Context, Margins, OneVsOne, OneVsRest, ShrunkSoftMax
+
+from .twins import few
+
+
+def world(code, seed=0, n_classes=3, n_rows=120, spread=1.0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_classes, size=n_rows)
+    book = code.build(n_classes)
+    scores = book.matrix[y] + spread * rng.normal(size=(n_rows, book.n_columns))
+    return book, y, scores
+
+
+def fit(book, y, scores, weights=None):
+    return ShrunkSoftMax().fit(Context(book, y, weights, held_out=Margins(mean=scores)))
+
+
+def class_scores(book, row):
+    """The centred scores of every class: one-vs-rest its own, one-vs-one their sum and least."""
+    n_classes = book.n_classes
+    if isinstance(book.name, str) and book.name == "one_vs_rest":
+        lists = [list(row)]
+    else:
+        against = [[] for _ in range(n_classes)]
+        for word, r in zip(book.matrix.T, row, strict=True):
+            against[int(np.flatnonzero(word > 0)[0])].append(r)
+            against[int(np.flatnonzero(word < 0)[0])].append(-r)
+        lists = [[sum(a) for a in against], [min(a) for a in against]]
+    return [[f - sum(fs) / n_classes for f in fs] for fs in lists]
+
+
+def probabilities(book, scores, weights):
+    rows = []
+    for row in scores:
+        lists = class_scores(book, row)
+        s = [
+            sum(w * fs[k] for w, fs in zip(weights[k][:-1], lists, strict=True)) + weights[k][-1]
+            for k in range(book.n_classes)
+        ]
+        e = np.exp(np.array(s) - max(s))
+        rows.append(e / e.sum())
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("code", [OneVsOne(), OneVsRest()], ids=["one_vs_one", "one_vs_rest"])
+def test_weights_minimise_the_penalised_likelihood(code):
+    book, y, scores = world(code, n_rows=60)
+    if isinstance(code, OneVsOne):
+        scores = scores / 3.0
+    fitted = fit(book, y, scores)
+    np.testing.assert_allclose(
+        fitted.decode(scores), probabilities(book, scores, _plain(fitted, book)), atol=1e-9
+    )
+    l_d, l_b = fitted.strengths_
+    lists = np.array([class_scores(book, row) for row in scores])  # rows, scores, classes
+    sizes = np.sqrt((lists**2).mean(axis=(0, 2)))
+    n_scores = lists.shape[1]
+
+    def split(theta):
+        return theta[:n_scores], theta[n_scores:-3].reshape(3, n_scores), theta[-3:]
+
+    def objective(theta):
+        w, d, b = split(theta)
+        s = np.einsum("nsk,ks->nk", lists / sizes[:, None], w + d) + b
+        nll = np.log(np.exp(s).sum(axis=1)) - s[np.arange(len(y)), y]
+        return nll.sum() + 0.5 * (1e-3 * w @ w + l_d * (d**2).sum() + l_b * b @ b)
+
+    found = minimize(objective, np.zeros(4 * n_scores + 3), options={"gtol": 1e-6})
+    w, d, b = split(found.x)
+    expected = np.column_stack([(w + d) / sizes, b])
+    np.testing.assert_allclose(_plain(fitted, book), expected, atol=2e-3)
+
+
+def _plain(fitted, book):
+    """The weights of scores that are not divided by the number of classes."""
+    weights = fitted.weights_.copy()
+    if book.pairs is not None:
+        weights[:, :-1] /= book.n_classes
+    return weights
+
+
+def test_the_limit_of_no_evidence_is_one_temperature():
+    book, y, scores = world(OneVsRest(), seed=1, n_rows=2000, spread=0.7)
+    fitted = fit(book, y, scores)
+    # Scores that are alike for all classes: one slope, no biases.
+    assert np.ptp(fitted.weights_[:, 0]) < 0.1 * fitted.weights_[0, 0]
+    assert np.abs(fitted.weights_[:, 1]).max() < 0.15
+
+
+@pytest.mark.parametrize("code", [OneVsOne(), OneVsRest()], ids=["one_vs_one", "one_vs_rest"])
+def test_separable_scores_and_absent_classes(code):
+    book, y, scores = world(code, seed=2, n_classes=4, spread=0.01)
+    p = fit(book, y, scores).decode(scores)
+    assert np.isfinite(p).all()
+    assert (p.argmax(axis=1) == y).all()
+    kept = y != 2
+    p = fit(book, y[kept], scores[kept]).decode(scores)
+    assert np.isfinite(p).all()
+    assert p[kept, 2].max() < 0.2
+
+
+@settings(few, max_examples=10)
+@given(st.integers(0, 10**6), st.sampled_from([1e-50, 1e-3, 1.0, 1e5, 1e200]), st.booleans())
+@pytest.mark.parametrize("code", [OneVsOne(), OneVsRest()], ids=["one_vs_one", "one_vs_rest"])
+def test_weights_are_repetitions_and_the_size_of_scores_is_nothing(code, seed, size, outlier):
+    book, y, scores = world(code, seed, n_rows=12)
+    weights = np.random.default_rng(seed).integers(0, 3, size=12)
+    weights[0] = 1
+    if outlier:
+        scores[0] *= 1e5
+    weighted = fit(book, y, scores, weights.astype(float)).decode(scores)
+    assert np.isfinite(weighted).all()
+    times = np.repeat(np.arange(12), weights)
+    repeated = fit(book, y[times], size * scores[times]).decode(size * scores)
+    np.testing.assert_allclose(repeated, weighted, atol=1e-6)
+
+
+def test_held_out_scores_are_needed():
+    book, y, scores = world(OneVsRest())
+    with pytest.raises(ValueError, match="ShrunkSoftMax needs held-out scores"):
+        ShrunkSoftMax().fit(Context(book, y))
+    with pytest.raises(ValueError, match="has to be fitted before"):
+        ShrunkSoftMax().decode(scores, book)
