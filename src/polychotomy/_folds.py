@@ -70,6 +70,22 @@ def split_rows(
     return pairs
 
 
+def stratified_splits(y: IntArray, rows: IntArray, n_splits: int = 5) -> Splits:
+    """Split `rows` into stratified folds, fewer if no class has so many rows; none if none has two.
+
+    For parts that do not mind a class whose rows are all in one fold.
+    """
+    from sklearn.model_selection import check_cv
+
+    n_splits = int(min(n_splits, np.bincount(y[rows]).max(initial=0)))
+    if n_splits < 2:
+        return []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class", append=False)
+        splitter = check_cv(n_splits, y[rows], classifier=True)
+        return [(rows[train], rows[test]) for train, test in splitter.split(rows, y[rows])]
+
+
 def _fitting_number(n_splits: int, y: IntArray, classes: NDArray[Any]) -> int:
     if n_splits < 2:
         raise ValueError(f"cv must be at least 2 folds, got cv={n_splits}.")

@@ -61,8 +61,9 @@ class Session:
             one_of(self.cv, "cv", ("prefit", "leave_one_out"))
             if self.leave_one_out and not isinstance(self.data.machine, LeavesOneOut):
                 raise ValueError(
-                    f"cv='leave_one_out' is for machines with a formula for it, such as LSSVM; "
-                    f"{self.parts.machine_name} has none. Choose a number of folds."
+                    "cv='leave_one_out' is for machines with a formula for it, LSSVM and "
+                    f"KernelLogisticRegression; {self.parts.machine_name} has none. Choose a "
+                    "number of folds."
                 )
             return []
         data = self.data

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._folds import Splits
+from ._folds import Splits, stratified_splits
 from ._types import Codebook, FloatArray, IntArray, Margins, SignArray
-from .machines import ColumnMachine, FollowsPath, LeavesOneOut, TrainingOptions
+from .machines import ColumnMachine, FollowsPath, LeavesOneOut, LeftOut, TrainingOptions
 
 
 @dataclass(frozen=True)
@@ -240,17 +240,47 @@ def _has_both_signs(data: TrainingSet, rows: IntArray) -> NDArray[np.bool_]:
     return np.logical_and((labels > 0).any(axis=0), (labels < 0).any(axis=0))
 
 
-def leave_one_out_scores(data: TrainingSet, full: BinaryMachines, complete: bool) -> Margins:
+def leave_one_out_scores(data: TrainingSet, full: BinaryMachines) -> LeftOut:
     """Return scores of rows by machines without the row, from the one fit of all rows.
+
+    Columns whose scores the machine does not trust get those of five stratified folds.
+    """
+    assert isinstance(data.machine, LeavesOneOut)
+    left_out = data.machine.leave_one_out_scores(
+        full.fitted, data.state, data.labels, data.rows, data.machine_weights, data.options
+    )
+    columns = np.flatnonzero(~left_out.trusted)
+    splits = stratified_splits(data.y, data.rows) if len(columns) else []
+    if not splits:
+        return left_out
+    labels, scores = data.labels[:, columns], left_out.scores.copy()
+    options = replace(
+        data.options, describe=lambda column: data.options.describe(int(columns[column]))
+    )
+    subsets = [rows for rows, _ in splits]
+    folds = data.machine.fit(data.state, labels, subsets, data.machine_weights, options)
+    for fitted, (rows, test) in zip(folds, splits, strict=True):
+        held_out = data.machine.training_margins(
+            fitted, data.state, test, labels[test] != 0, False, options.n_jobs
+        ).mean
+        assert held_out is not None
+        known = (labels[test] != 0) & _has_both_signs(data, rows)[columns]
+        place = np.ix_(test, columns)
+        scores[place] = np.where(known, held_out, scores[place])
+    return LeftOut(scores, left_out.trusted)
+
+
+def left_out_margins(
+    data: TrainingSet, full: BinaryMachines, scores: FloatArray, complete: bool
+) -> Margins:
+    """Return leave-one-out scores as margins of the used rows in all columns.
 
     Entries of classes that take no part in a column are as in `held_out_scores`.
     """
-    assert isinstance(data.machine, LeavesOneOut)
-    scores = data.machine.leave_one_out_scores(full.fitted, len(data.labels))
     from_full = np.zeros(scores.shape, dtype=bool)
     if complete:
         from_full[data.rows] = data.labels[data.rows] == 0
-    return _with_full(data, full, scores, from_full)
+    return _with_full(data, full, scores.copy(), from_full)
 
 
 def _with_full(

@@ -26,6 +26,7 @@ from ._training import (
     fold_scores,
     held_out_scores,
     leave_one_out_scores,
+    left_out_margins,
     train,
     train_nested,
 )
@@ -86,8 +87,11 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
     cv : int, splitter, iterable, "leave_one_out" or "prefit", default=5
         The folds that give the calibrator, and decoders that learn, scores of rows that the
         machines did not see. Every row has to be tested once. "leave_one_out" takes them from the
-        one fit of all rows, for machines that have a formula for it (`LSSVM`). "prefit" trains
-        the machines alone; call `calibrate` with other rows afterwards.
+        one fit of all rows, for machines that have a formula for it: `LSSVM`, and
+        `KernelLogisticRegression`, whose formula is approximate; binary problems in which it
+        cannot be trusted for more than 5 % of the rows (often those of C above 100) get scores
+        of five folds instead. "prefit" trains the machines alone; call `calibrate` with other
+        rows afterwards.
     class_weight : dict or "balanced", default=None
         Weights of the classes, which reach every binary problem. "balanced" is computed once,
         from all classes: ``n_rows / (n_classes * n_rows_of_class)``.
@@ -116,6 +120,9 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         The fitted calibrator.
     decoder_ : Decoder
         The fitted decoder.
+    leave_one_out_columns_ : ndarray of shape (n_columns,)
+        Whether the scores of a column are leave-one-out scores, and not of folds; only there with
+        ``cv="leave_one_out"``.
     class_sizes_ : ndarray of shape (n_classes,)
         The total weight of the training rows of each class.
     n_rows_ : int
@@ -451,7 +458,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
             scores = fold_scores(data, folds, splits)
         else:
             self.machines_, scores, splits = searched.machines, searched.scores, searched.splits
-        for name in ("calibrator_", "decoder_"):
+        for name in ("calibrator_", "decoder_", "leave_one_out_columns_"):
             self.__dict__.pop(name, None)
         if learns and session.prefit:
             return
@@ -460,7 +467,10 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         if learns:
             complete = "held_out_scores" in needs
             if session.leave_one_out:
-                held_out = leave_one_out_scores(data, self.machines_, complete)
+                left_out = leave_one_out_scores(data, self.machines_)
+                scores = left_out.scores
+                self.leave_one_out_columns_ = left_out.trusted[self.machines_.source]
+                held_out = left_out_margins(data, self.machines_, scores, complete)
             else:
                 held_out = held_out_scores(data, self.machines_, scores, splits, complete)
         self._fit_calibrator(held_out, y, weights)

@@ -128,7 +128,7 @@ def test_leave_one_out_scores_are_those_of_n_refits(iris, code):
 
 def test_leave_one_out_needs_a_formula():
     X, y = make_blobs(60, centers=3, random_state=0)
-    with pytest.raises(ValueError, match=r"SVM has none\. Choose a number of folds"):
+    with pytest.raises(ValueError, match=r"; SVM has none\. Choose a number of folds"):
         pc.PolychotomyClassifier(pc.SVM(), cv="leave_one_out").fit(X, y)
     with pytest.raises(ValueError, match="Unknown cv 'loo'"):
         pc.PolychotomyClassifier(pc.SVM(), cv="loo").fit(X, y)

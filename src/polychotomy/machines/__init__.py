@@ -1,7 +1,7 @@
 """Binary machines: from inputs and label columns to margins."""
 
 from .any_learner import AnyLearner, FittedColumns
-from .base import ColumnMachine, FollowsPath, HeldOut, LeavesOneOut, TrainingOptions
+from .base import ColumnMachine, FollowsPath, HeldOut, LeavesOneOut, LeftOut, TrainingOptions
 from .klr import KernelLogisticRegression
 from .lssvm import LSSVM
 from .svm import SVM
@@ -16,5 +16,6 @@ __all__ = [
     "HeldOut",
     "KernelLogisticRegression",
     "LeavesOneOut",
+    "LeftOut",
     "TrainingOptions",
 ]

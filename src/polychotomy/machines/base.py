@@ -98,12 +98,39 @@ class ColumnMachine(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """Scores of training rows by machines without them.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_columns)
+        The scores; 0 where a row takes no part.
+    trusted : ndarray of shape (n_columns,)
+        Whether a column's scores can be used: some formulas are approximate.
+    """
+
+    scores: FloatArray
+    trusted: NDArray[bool_]
+
+
 @runtime_checkable
 class LeavesOneOut(Protocol):
     """A machine whose one fit gives the scores of all fits without a row."""
 
-    def leave_one_out_scores(self, fitted: Any, n_rows: int) -> FloatArray:
-        """Return the score of every training row by machines without it; 0 elsewhere."""
+    def leave_one_out_scores(
+        self,
+        fitted: Any,
+        state: Any,
+        labels: SignArray,
+        rows: IntArray,
+        weights: FloatArray | None,
+        options: TrainingOptions,
+    ) -> LeftOut:
+        """Return the scores of training rows by machines without them.
+
+        All but `fitted` is as it was in its training.
+        """
         ...
 
 

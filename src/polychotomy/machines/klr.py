@@ -18,6 +18,7 @@ from ._klr_linear import solve_linear_klr
 from ._linear import MOST_FEATURES
 from ._solved import Solution, Solved, solve_each
 from .kernel_machine import IterativeKernelMachine, iteration_limit
+from .klr_columns import LogisticColumns
 
 
 class KernelLogisticRegression(IterativeKernelMachine):
@@ -83,6 +84,10 @@ class KernelLogisticRegression(IterativeKernelMachine):
     """
 
     probabilistic = True
+
+    def as_columns(self) -> LogisticColumns:
+        """Return the machine in the form that `PolychotomyClassifier` trains."""
+        return LogisticColumns(self, self.probabilistic)
 
     def __init__(
         self,

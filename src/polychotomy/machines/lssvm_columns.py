@@ -34,7 +34,7 @@ from ._lssvm_tridiagonal import (
     with_targets,
 )
 from .any_learner import single_threaded_blas
-from .base import TrainingOptions
+from .base import LeftOut, TrainingOptions
 
 # Widths tried first, in units of the median of the squared distances.
 WIDTHS = tuple(4.0**power for power in range(-4, 4))
@@ -232,15 +232,23 @@ class LSSVMColumns:
         # Variances cost a row as much as all else together: only where they are wanted.
         return Margins(mean, variance, noise, sigmoid(odds)) if probability else Margins(mean)
 
-    def leave_one_out_scores(self, fitted: FittedLSSVM, n_rows: int) -> FloatArray:
+    def leave_one_out_scores(
+        self,
+        fitted: FittedLSSVM,
+        state: SharedRows,
+        labels: SignArray,
+        rows: IntArray,
+        weights: FloatArray | None,
+        options: TrainingOptions,
+    ) -> LeftOut:
         """Return the score that every training row gets from a fit without it; 0 elsewhere."""
-        scores = np.zeros((n_rows, len(fitted.trained)))
+        scores = np.zeros(labels.shape)
         for piece in fitted.pieces:
             problem = with_targets(piece.basis, piece.targets)
             scores[np.ix_(piece.rows, piece.columns)] = leave_one_out(
                 problem, piece.hyperparameters.gamma
             )
-        return scores
+        return LeftOut(scores, np.ones(labels.shape[1], dtype=bool))
 
     def _solve(
         self,
