@@ -33,6 +33,8 @@ CONFIGURATIONS = [
     classifier(LinearSVC(), "one_vs_one", "pairwise_coupling", "isotonic", cv=3),
     classifier(logistic(), "one_vs_one", pc.PairwiseCoupling("hastie_tibshirani")),
     classifier(tree(), "one_vs_one", pc.PairwiseCoupling("markov")),
+    classifier(svm(), "one_vs_one", tempering="auto"),
+    classifier(logistic(), "one_vs_rest", tempering=True),
     classifier(svm(), "one_vs_one", "max_wins"),
     classifier(logistic(), "one_vs_one", "weighted_voting"),
     classifier(RidgeClassifier(tol=1e-12), "one_vs_one", "decision_graph"),

@@ -48,6 +48,7 @@ from .persistence import load, save
 from .probabilistic_svc import ProbabilisticSVC
 from .recipes import Recipe, RecipeTable, recipe, recipes
 from .search import TwoStepSearchCV
+from .tempering import Tempering
 
 __version__ = "0.1.0"
 
@@ -94,6 +95,7 @@ __all__ = [
     "ShrunkSoftMax",
     "SoftMax",
     "SparseRandomCode",
+    "Tempering",
     "TwoStepSearchCV",
     "ValuedPreference",
     "WeightedVoting",

@@ -24,19 +24,21 @@ from .decoding import (
     WinnerTakesAll,
 )
 from .machines import SVM, AnyLearner, ColumnMachine
+from .tempering import Tempering
 
 Part = TypeVar("Part", Code, Calibrator, Decoder)
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The four parts of a pipe, each a copy of its own."""
+    """The parts of a pipe, each a copy of its own."""
 
     machine: ColumnMachine
     machine_name: str
     code: Code
     calibrator: Calibrator
     decoder: Decoder
+    tempering: Tempering | None = None
 
     @property
     def has_probabilities(self) -> bool:
@@ -56,7 +58,7 @@ class Parts:
         return self.decoder.yields_probabilities(self.uses_probabilities)
 
 
-def resolve(machine: Any, code: Any, calibrator: Any, decoder: Any) -> Parts:
+def resolve(machine: Any, code: Any, calibrator: Any, decoder: Any, tempering: Any = None) -> Parts:
     """Turn the parameters of an estimator into its parts."""
     the_machine, machine_name = resolve_machine(machine)
     the_code = resolve_code(code)
@@ -70,7 +72,14 @@ def resolve(machine: Any, code: Any, calibrator: Any, decoder: Any) -> Parts:
     else:
         the_decoder = resolve_decoder(decoder)
     the_calibrator = calibrator_for(calibrator, the_machine, the_decoder)
-    return Parts(the_machine, machine_name, the_code, the_calibrator, the_decoder)
+    return Parts(
+        the_machine,
+        machine_name,
+        the_code,
+        the_calibrator,
+        the_decoder,
+        resolve_tempering(tempering),
+    )
 
 
 def calibrator_for(calibrator: Any, machine: ColumnMachine, decoder: Decoder) -> Calibrator:
@@ -103,6 +112,7 @@ def check_together(parts: Parts, codebook: Codebook) -> None:
             f"The decoder {name} is for {' or '.join(sorted(decoder.codes))} codes, but the code "
             f"is {codebook.name}. For this code choose the decoder {listed(fitting)}."
         )
+    _check_tempering(parts)
     if "likelihoods" in decoder.needs and parts.machine.has_likelihood:
         return
     if requires_probabilities(decoder) and not parts.has_probabilities:
@@ -115,6 +125,22 @@ def check_together(parts: Parts, codebook: Codebook) -> None:
             f"The decoder {name} needs probabilities, but {parts.machine_name} has no "
             "predict_proba and there is no calibrator. Choose calibrator='platt' or 'isotonic', "
             f"or the decoder {listed(fitting)}."
+        )
+
+
+def _check_tempering(parts: Parts) -> None:
+    if parts.tempering is None:
+        return
+    name = type(parts.decoder).__name__
+    if not parts.yields_probabilities:
+        raise ValueError(
+            f"tempering works on class probabilities, which {name} does not yield here; choose a "
+            "decoder that does, such as 'pairwise_coupling' or 'code_coupling', or tempering=None."
+        )
+    if "refit" in parts.decoder.needs:
+        raise ValueError(
+            f"tempering needs out-of-fold class probabilities, which cannot be had from {name}, a "
+            "decoder that trains machines of its own; choose another, or tempering=None."
         )
 
 
@@ -155,6 +181,21 @@ def resolve_calibrator(calibrator: Any) -> Calibrator:
 def resolve_decoder(decoder: Any) -> Decoder:
     """Return the decoder behind a parameter value."""
     return _resolve(decoder, "decoder", DECODERS, Decoder, ("auto",))
+
+
+def resolve_tempering(tempering: Any) -> Tempering | None:
+    """Return the tempering behind a parameter value, or None."""
+    _refuse_class(tempering, "tempering")
+    if tempering is None or tempering is False:
+        return None
+    if tempering is True or _is_auto(tempering):
+        return Tempering()
+    if not isinstance(tempering, Tempering):
+        raise TypeError(
+            f"tempering must be None, 'auto', True or a Tempering(), got {tempering!r}."
+        )
+    copy: Tempering = clone(tempering)
+    return copy
 
 
 def _resolve(

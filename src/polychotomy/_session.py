@@ -45,9 +45,13 @@ class Session:
 
     @property
     def learns(self) -> bool:
-        """Whether the calibrator or the decoder learns from scores of rows held out."""
+        """Whether the calibrator, the decoder or tempering learns from rows held out."""
         parts = self.parts
-        return parts.calibrator.learns or "held_out_scores" in parts.decoder.needs
+        return (
+            parts.calibrator.learns
+            or "held_out_scores" in parts.decoder.needs
+            or parts.tempering is not None
+        )
 
     @property
     def class_sizes(self) -> FloatArray:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._checks import listed
 from ._math import normalise
+from ._out_of_fold import temper, temper_unseen
 from ._parts import Parts, resolve
 from ._session import Session, start
 from ._training import (
@@ -34,6 +35,7 @@ from ._types import FloatArray, IntArray, Margins
 from ._weights import refuse_mixed_labels, row_weights
 from .decoding import Context
 from .explanation import Explanation, binary_answers, class_ranking
+from .machines import TrainingOptions
 
 
 def _parts_of(classifier: PolychotomyClassifier) -> Parts | None:
@@ -84,6 +86,12 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
     decoder : Decoder or str, default="auto"
         How binary answers become classes: a name (see `polychotomy.decoding`) or an object. "auto"
         couples probabilities: `PairwiseCoupling` for one-vs-one, `CodeCoupling` for any other code.
+    tempering : None, "auto", bool or Tempering, default=None
+        A last stage that sharpens or flattens the class probabilities: "auto" or True for
+        `Tempering()`, None or False for none. It is fitted on out-of-fold class probabilities, for
+        which machines, calibrator and decoder are cross-fitted over the folds of `cv`. After
+        ``cv="leave_one_out"``, and in `calibrate`, where the machines have not seen the rows,
+        calibrator and decoder are, over five stratified folds.
     cv : int, splitter, iterable, "leave_one_out" or "prefit", default=5
         The folds that give the calibrator, and decoders that learn, scores of rows that the
         machines did not see. Every row has to be tested once. "leave_one_out" takes them from the
@@ -120,6 +128,8 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         The fitted calibrator.
     decoder_ : Decoder
         The fitted decoder.
+    tempering_ : Tempering or None
+        The fitted tempering; also None if no class has two rows, so that there are no folds.
     leave_one_out_columns_ : ndarray of shape (n_columns,)
         Whether the scores of a column are leave-one-out scores, and not of folds; only there with
         ``cv="leave_one_out"``.
@@ -153,6 +163,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         calibrator: Any = "auto",
         decoder: Any = "auto",
         *,
+        tempering: Any = None,
         cv: Any = 5,
         class_weight: Mapping[Any, float] | str | None = None,
         priors: ArrayLike | Mapping[Any, float] | None = None,
@@ -163,6 +174,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         self.code = code
         self.calibrator = calibrator
         self.decoder = decoder
+        self.tempering = tempering
         self.cv = cv
         self.class_weight = class_weight
         self.priors = priors
@@ -261,6 +273,21 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
                 sizes=self.class_sizes_,
             )
         )
+        self.tempering_ = None
+        if self.parts_.tempering is not None:
+            data = TrainingSet(
+                machine=self.parts_.machine,
+                codebook=self.codebook_,
+                X=X,
+                y=y_numbers,
+                rows=np.arange(len(y_numbers)),
+                weights=weights,
+                machine_weights=None,
+                options=TrainingOptions(n_jobs=self.n_jobs),
+            )
+            self.tempering_ = temper_unseen(
+                self.parts_, data, self.classes_, self._decoder_seed, self.machines_, margins
+            )
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -438,7 +465,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         fit_params: dict[str, Any],
     ) -> Session:
         """Check everything that can be checked before the first machine is trained."""
-        parts = resolve(self.machine, self.code, self.calibrator, self.decoder)
+        parts = resolve(self.machine, self.code, self.calibrator, self.decoder, self.tempering)
         refuse_mixed_labels(y)
         X, labels = validate_data(self, X, y, **self._input_checks())
         check_classification_targets(labels)
@@ -452,13 +479,14 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         self._target_priors, self._decoder_seed = session.priors, session.decoder_seed
         self.class_sizes_, self.n_rows_ = session.class_sizes, len(session.data.rows)
         learns = session.learns
+        folds = None
         if searched is None:
             splits = session.split() if learns else []
             self.machines_, *folds = train(data, [data.rows, *(rows for rows, _ in splits)])
             scores = fold_scores(data, folds, splits)
         else:
             self.machines_, scores, splits = searched.machines, searched.scores, searched.splits
-        for name in ("calibrator_", "decoder_", "leave_one_out_columns_"):
+        for name in ("calibrator_", "decoder_", "tempering_", "leave_one_out_columns_"):
             self.__dict__.pop(name, None)
         if learns and session.prefit:
             return
@@ -488,6 +516,9 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
                 random_state=self._decoder_seed,
             )
         )
+        self.tempering_ = None
+        if session.parts.tempering is not None:
+            self.tempering_ = temper(session, self.machines_, splits, folds, scores)
 
     def _training_margins(self, data: TrainingSet) -> Margins:
         own = self.parts_.uses_probabilities and not self.parts_.calibrator.learns
@@ -528,9 +559,13 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
 
     def _decoded(self, margins: Margins, X: Any) -> FloatArray:
         scores = self.decoder_.decode(margins, X=X)
+        base = getattr(self.decoder_, "priors_", self.class_sizes_)
+        if self.tempering_ is not None:
+            scores = self.tempering_.transform(scores)
+            # Its biases have learnt how large the classes are.
+            base = self.class_sizes_
         if self._target_priors is None:
             return scores
-        base = getattr(self.decoder_, "priors_", self.class_sizes_)
         ratio = np.divide(
             self._target_priors, base, out=np.zeros(len(base)), where=np.asarray(base) > 0
         )

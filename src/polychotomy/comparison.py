@@ -80,7 +80,7 @@ def compare_decoders(
     clf : PolychotomyClassifier
         Its machine, code, calibrator, folds and weights are used; it is not changed, and need
         not be fitted. With ``calibrator="auto"`` decoders that need probabilities get Platt's
-        sigmoid if the machine has none of its own.
+        sigmoid if the machine has none of its own. Its tempering is left out.
     X : array-like or sparse matrix of shape (n_rows, n_features)
         The inputs.
     y : array-like of shape (n_rows,)
@@ -144,6 +144,7 @@ def _chosen(
     def pipe(decoder: Decoder) -> Parts:
         return replace(
             session.parts,
+            tempering=None,
             decoder=decoder,
             calibrator=calibrator_for(calibrator, session.parts.machine, decoder),
         )
