@@ -253,6 +253,11 @@ class ClassScores:
         design: FloatArray,
         offset: FloatArray | float = 0.0,
     ) -> None:
+        if row_weights is not None and not row_weights.all():
+            # Rows without weight are left out: their scores may be of any size.
+            used = row_weights > 0
+            features, y, row_weights = features[used], y[used], row_weights[used]
+            offset = offset[used] if isinstance(offset, np.ndarray) else offset
         self.features, self.y, self.design, self.offset = features, y, design, offset
         self.row_weights = np.ones(len(y)) if row_weights is None else row_weights
         self.n_parameters = design.shape[1]
@@ -275,7 +280,7 @@ class ClassScores:
         residual[rows, self.y] = -others[rows, self.y] * self.row_weights
         gradient = np.einsum("nk,nkd->kd", residual, self.features).ravel()
         weighted = self.features * (p * np.sqrt(self.row_weights)[:, None])[:, :, None]
-        flat = weighted.reshape(n_rows, -1)
+        flat = weighted.reshape(n_rows, n_classes * n_features)
         hessian = -(flat.T @ flat)
         curvature = p * others * self.row_weights[:, None]
         for k in range(n_classes):
@@ -320,7 +325,9 @@ class PooledColumns:
     ) -> None:
         self.n_columns = scores.shape[1]
         self.n_parameters = 1 + 2 * self.n_columns
-        rows, self.column = np.nonzero(labels)
+        # Rows without weight are left out: their scores may be of any size.
+        counts = labels != 0 if row_weights is None else (labels != 0) & (row_weights > 0)[:, None]
+        rows, self.column = np.nonzero(counts)
         self.score = scores[rows, self.column]
         self.sign = labels[rows, self.column].astype(np.float64)
         self.weight = np.ones(len(rows)) if row_weights is None else row_weights[rows]
@@ -353,10 +360,10 @@ class PooledColumns:
 
 def typical_size(scores: FloatArray, row_weights: FloatArray | None = None) -> float:
     """Return the root of the weighted mean square of scores, or 1 if all are as good as 0."""
+    if row_weights is not None:
+        scores, row_weights = scores[row_weights > 0], row_weights[row_weights > 0]
     largest = np.abs(scores).max(initial=0.0)
     if largest < SMALLEST_SCORES:
-        return 1.0
-    if row_weights is not None and not row_weights.any():
         return 1.0
     squares = ((scores / largest) ** 2).reshape(len(scores), -1).mean(axis=1)
     size = float(largest * np.sqrt(np.average(squares, weights=row_weights)))

@@ -121,6 +121,17 @@ def test_weights_are_repetitions_and_columns_can_be_turned(rows):
     np.testing.assert_allclose(np.where(signs > 0, r, 1 - r), weighted, atol=1e-7)
 
 
+def test_rows_without_weight_do_not_count():
+    scores, labels = drawn(7, [1.0, 2.0], 50)
+    weights = np.ones(50)
+    weights[0], scores[0] = 0.0, 1e250
+    fitted = PooledPlatt().fit(Margins(mean=scores), labels, weights)
+    without = PooledPlatt().fit(Margins(mean=scores[1:]), labels[1:])
+    np.testing.assert_allclose(fitted.slopes_, without.slopes_)
+    nothing = PooledPlatt().fit(Margins(mean=scores), labels, np.zeros(50))
+    np.testing.assert_array_equal(nothing.slopes_, 0.0)
+
+
 def test_scaling_all_scores_changes_nothing():
     scores, labels = drawn(5, [1.0, 2.0, 0.5])
     r = PooledPlatt().fit(Margins(mean=scores), labels).transform(Margins(mean=scores))
