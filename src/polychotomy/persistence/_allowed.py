@@ -19,6 +19,7 @@ OWN = _names(
         "polychotomy.calibration.isotonic": "Isotonic",
         "polychotomy.calibration.none": "NoCalibration",
         "polychotomy.calibration.platt": "Platt",
+        "polychotomy.calibration.pooled_platt": "PooledPlatt",
         "polychotomy.classifier": "PolychotomyClassifier",
         "polychotomy.codes.custom": "CustomCode",
         "polychotomy.codes.dense_random": "DenseRandomCode",
@@ -38,6 +39,7 @@ OWN = _names(
         "polychotomy.decoding.loss": "LossDecoding",
         "polychotomy.decoding.nesting": "Level Nesting",
         "polychotomy.decoding.ordered": "DynamicallyOrdered",
+        "polychotomy.decoding.shrunk_softmax": "ShrunkSoftMax",
         "polychotomy.decoding.softmax": "SoftMax",
         "polychotomy.decoding.tree": "BinaryTree Node",
         "polychotomy.decoding.voting": "MaxWins WeightedVoting",
@@ -50,11 +52,13 @@ OWN = _names(
         "polychotomy.machines.any_learner": "AnyLearner FittedColumns",
         "polychotomy.machines.kernel_columns": "FittedKernels KernelColumns",
         "polychotomy.machines.klr": "KernelLogisticRegression",
+        "polychotomy.machines.klr_columns": "LogisticColumns",
         "polychotomy.machines.lssvm": "LSSVM",
         "polychotomy.machines.lssvm_columns": "FittedLSSVM LSSVMColumns Piece",
         "polychotomy.machines.svm": "SVM",
         "polychotomy.probabilistic_svc": "ProbabilisticSVC",
         "polychotomy.search": "TwoStepSearchCV",
+        "polychotomy.tempering": "Tempering",
     }
 )
 

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from .._parts import Parts, check_together
 from .._training import BinaryMachines, NestedScorer
 from .._types import Codebook
-from ..calibration import CALIBRATORS, Isotonic, Platt
+from ..calibration import CALIBRATORS, Isotonic, Platt, PooledPlatt
 from ..classifier import PolychotomyClassifier
 from ..codes import CODES, CustomCode
 from ..decoding import (
@@ -32,6 +32,7 @@ from ..decoding import (
     LossDecoding,
     Nesting,
     PairwiseCoupling,
+    ShrunkSoftMax,
     SoftMax,
     ValuedPreference,
 )
@@ -45,9 +46,11 @@ from ..machines._lssvm_solve import Fit
 from ..machines._lssvm_tridiagonal import Tridiagonal
 from ..machines.any_learner import FittedColumns
 from ..machines.kernel_columns import FittedKernels, KernelColumns
+from ..machines.klr_columns import LogisticColumns
 from ..machines.lssvm_columns import FittedLSSVM, LSSVMColumns, Piece
 from ..probabilistic_svc import ProbabilisticSVC
 from ..search import TwoStepSearchCV
+from ..tempering import Tempering
 from ._errors import RefusedError
 from ._values import (
     BOOL,
@@ -129,7 +132,7 @@ def _any_learner(machine: AnyLearner) -> None:
     require(isinstance(machine.estimator, BaseEstimator), machine, "has no valid estimator")
 
 
-@checks(KernelColumns, fitted="solver has_probability")
+@checks(KernelColumns, LogisticColumns, fitted="solver has_probability")
 def _kernel_columns(machine: KernelColumns) -> None:
     instance(machine, "solver", (SVM, KernelLogisticRegression))
     instance(machine, "has_probability", bool)
@@ -147,6 +150,7 @@ def _parts(parts: Parts) -> None:
     instance(parts, "code", (*CODES.values(), CustomCode))
     instance(parts, "calibrator", tuple(CALIBRATORS.values()))
     instance(parts, "decoder", tuple(DECODERS.values()))
+    instance(parts, "tempering", (Tempering, type(None)))
 
 
 # --- trained machines ---------------------------------------------------------------------------
@@ -261,6 +265,7 @@ def _fitted_columns(fitted: FittedColumns) -> None:
 
 FITTED_BY: dict[Any, Any] = {
     KernelColumns: FittedKernels,
+    LogisticColumns: FittedKernels,
     LSSVMColumns: FittedLSSVM,
     AnyLearner: FittedColumns,
 }
@@ -330,6 +335,14 @@ def _platt(calibrator: Platt) -> None:
     array(calibrator, "intercepts_", (n_columns,), FLOAT)
 
 
+@checks(PooledPlatt, fitted="slope_ slopes_ intercepts_ strengths_")
+def _pooled_platt(calibrator: PooledPlatt) -> None:
+    (n_columns,) = array(calibrator, "slopes_", (None,), FLOAT).shape
+    array(calibrator, "intercepts_", (n_columns,), FLOAT)
+    array(calibrator, "strengths_", (2,), FLOAT)
+    number(calibrator, "slope_")
+
+
 @checks(Isotonic, fitted="regressions_")
 def _isotonic(calibrator: Isotonic) -> None:
     from sklearn.isotonic import IsotonicRegression
@@ -343,7 +356,7 @@ def _isotonic(calibrator: Isotonic) -> None:
 
 def n_calibrated(calibrator: Any) -> int | None:
     """Return for how many columns a calibrator was fitted; None if it learns nothing."""
-    if isinstance(calibrator, Platt):
+    if isinstance(calibrator, Platt | PooledPlatt):
         return len(calibrator.slopes_)
     return len(calibrator.regressions_) if isinstance(calibrator, Isotonic) else None
 
@@ -406,6 +419,14 @@ def _soft_max(decoder: SoftMax) -> None:
     book = _check_decoder(decoder)
     width = 2 if book.rest is not None else book.n_classes
     array(decoder, "weights_", (book.n_classes, width), FLOAT)
+
+
+@checks(ShrunkSoftMax, fitted=f"{_DECODER} weights_ strengths_")
+def _shrunk_soft_max(decoder: ShrunkSoftMax) -> None:
+    book = _check_decoder(decoder)
+    width = 2 if book.rest is not None else 3
+    array(decoder, "weights_", (book.n_classes, width), FLOAT)
+    array(decoder, "strengths_", (None,), FLOAT)
 
 
 @checks(Node)
@@ -492,9 +513,16 @@ def _kernel_machine(machine: Any) -> None:
     require(fitted.trained.all(), machine, "is not trained")
 
 
+@checks(Tempering, fitted="slope_ biases_ strengths_")
+def _tempering(tempering: Tempering) -> None:
+    number(tempering, "slope_")
+    array(tempering, "biases_", (None,), FLOAT)
+    array(tempering, "strengths_", (2,), FLOAT)
+
+
 _CLASSIFIER = (
-    "parts_ classes_ codebook_ machines_ calibrator_ decoder_ class_sizes_ n_rows_ "
-    f"_target_priors _decoder_seed {_INPUTS}"
+    "parts_ classes_ codebook_ machines_ calibrator_ decoder_ tempering_ class_sizes_ n_rows_ "
+    f"leave_one_out_columns_ _target_priors _decoder_seed {_INPUTS}"
 )
 
 
@@ -511,6 +539,8 @@ def _classifier(classifier: PolychotomyClassifier) -> None:
     if vars(classifier).get("_target_priors") is not None:
         priors = array(classifier, "_target_priors", (len(classes),), FLOAT)
         require((priors >= 0.0).all() and priors.any(), classifier, "has negative priors")
+    if "leave_one_out_columns_" in vars(classifier):
+        array(classifier, "leave_one_out_columns_", (book.n_columns,), BOOL)
     seed = vars(classifier).get("_decoder_seed")
     require(seed is None or type(seed) is int, classifier, "has no valid seed")
     machines = instance(classifier, "machines_", BinaryMachines)
@@ -541,6 +571,11 @@ def _check_after_machines(
         fine = fitted and n_calibrated(calibrator) == book.n_columns
         require(fine, classifier, "has a calibrator of another code")
     require("codebook_" in vars(decoder), classifier, "has a decoder that is not fitted")
+    tempering = vars(classifier).get("tempering_")
+    if tempering is not None:
+        fine = type(tempering) is Tempering and "biases_" in vars(tempering)
+        require(fine, classifier, "has no valid tempering")
+        array(tempering, "biases_", (book.n_classes,), FLOAT)
     require(decoder.codebook_ == book, classifier, "has a decoder of another code")
     if isinstance(decoder, Nesting):
         for level in decoder.levels_:
