@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._matplotlib import pyplot
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 SignArray = NDArray[np.int8]
@@ -245,13 +247,13 @@ class Codebook:
         -------
         ax : matplotlib Axes
         """
-        from matplotlib import pyplot
+        plt = pyplot()
         from matplotlib.colors import BoundaryNorm, ListedColormap
 
         if ax is None:
             height = 1.2 + 0.3 * self.n_classes
             width = 2.0 + 0.3 * min(self.n_columns, 40)
-            _, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
+            _, ax = plt.subplots(figsize=(width, height), layout="constrained")
         colours = ListedColormap(["#b2182b", "#f0f0f0", "#2166ac"])
         norm = BoundaryNorm([-1.5, -0.5, 0.5, 1.5], colours.N)
         image = ax.imshow(self.matrix, cmap=colours, norm=norm, aspect="auto")

@@ -1,0 +1,33 @@
+"""Pictures of classifiers and searches, as scikit-learn Displays.
+
+Each Display has constructors named after what it is drawn from, ``from_estimator`` and the like,
+which draw at once, into ``ax`` if it is given; `plot` draws again. What is drawn is computed apart
+from the drawing, and kept as an attribute. Mean ranks of methods with their critical difference are
+drawn by `polychotomy.study.CriticalDifferenceDisplay`.
+"""
+
+from .codebook import CodebookDisplay
+from .decision_region import DecisionRegionDisplay, DecisionRegions, decision_regions
+from .pairwise import PairwiseDisplay
+from .reliability import (
+    ReliabilityCurve,
+    ReliabilityCurves,
+    ReliabilityDisplay,
+    reliability_curves,
+)
+from .search_surface import SearchSurface, SearchSurfaceDisplay, search_surface
+
+__all__ = [
+    "CodebookDisplay",
+    "DecisionRegionDisplay",
+    "DecisionRegions",
+    "PairwiseDisplay",
+    "ReliabilityCurve",
+    "ReliabilityCurves",
+    "ReliabilityDisplay",
+    "SearchSurface",
+    "SearchSurfaceDisplay",
+    "decision_regions",
+    "reliability_curves",
+    "search_surface",
+]

@@ -1,0 +1,70 @@
+"""What all pictures share: axes, colours, and texts that can be read on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._matplotlib import pyplot
+
+# Petroff (2021), Accessible color sequences for data visualization: told apart with any
+# deficiency of colour vision, and neither too light for white nor too dark for black.
+PALETTE = (
+    "#3f90da",
+    "#ffa90e",
+    "#bd1f01",
+    "#94a4a2",
+    "#832db6",
+    "#a96b59",
+    "#e76300",
+    "#b9ac70",
+    "#717581",
+    "#92dadd",
+)
+MARKERS = "os^Dv<>Ph8"
+
+
+def axes(ax: Any, width: float, height: float) -> Any:
+    """Return the given axes, or those of a new figure of this size in inches."""
+    plt = pyplot()
+    if ax is None:
+        _, ax = plt.subplots(figsize=(width, height), layout="constrained")
+    return ax
+
+
+def text_colour() -> Any:
+    """Return the colour of texts, which goes with the background in any style."""
+    return pyplot().rcParams["text.color"]
+
+
+def class_styles(n_classes: int) -> list[dict[str, Any]]:
+    """Return a colour and marker for every class; no two of the first 110 are the same."""
+    return [
+        {
+            "color": PALETTE[k % len(PALETTE)],
+            "marker": MARKERS[(k + k // len(PALETTE)) % len(MARKERS)],
+        }
+        for k in range(n_classes)
+    ]
+
+
+def readable_on(colour: Sequence[float]) -> str:
+    """Return black or white, whichever is better read on a colour."""
+    # The relative luminance of the Web Content Accessibility Guidelines; 0.179 is where
+    # contrasts with black and with white are equal.
+    channel = np.asarray(colour[:3], dtype=float)
+    linear = np.where(channel <= 0.04045, channel / 12.92, ((channel + 0.055) / 1.055) ** 2.4)
+    return "black" if linear @ (0.2126, 0.7152, 0.0722) > 0.179 else "white"
+
+
+def class_labels(classes: Any, n_classes: int) -> NDArray[Any]:
+    """Return the labels of the classes, their numbers if there are none."""
+    labels = np.arange(n_classes) if classes is None else np.asarray(classes)
+    if labels.shape != (n_classes,):
+        raise ValueError(
+            f"classes must be {n_classes} labels, one for each class; got {labels.size}."
+        )
+    return labels
