@@ -254,10 +254,14 @@ class Codebook:
             height = 1.2 + 0.3 * self.n_classes
             width = 2.0 + 0.3 * min(self.n_columns, 40)
             _, ax = plt.subplots(figsize=(width, height), layout="constrained")
-        colours = ListedColormap(["#b2182b", "#f0f0f0", "#2166ac"])
+        # Told apart without colour as well: the negative side is light, the positive one dark.
+        colours = ListedColormap(["#fdb863", "#f0f0f0", "#542788"])
         norm = BoundaryNorm([-1.5, -0.5, 0.5, 1.5], colours.N)
-        image = ax.imshow(self.matrix, cmap=colours, norm=norm, aspect="auto")
-        bar = ax.figure.colorbar(image, ax=ax, ticks=[-1, 0, 1])
+        image = ax.imshow(
+            self.matrix, cmap=colours, norm=norm, aspect="auto", interpolation="nearest"
+        )
+        shrink = min(1.0, 6.0 / self.n_classes)
+        bar = ax.figure.colorbar(image, ax=ax, ticks=[-1, 0, 1], shrink=shrink, aspect=12)
         bar.ax.set_yticklabels(["negative", "not used", "positive"])
         names = range(self.n_classes) if classes is None else classes
         ax.set_yticks(range(self.n_classes), [str(name) for name in names])

@@ -41,7 +41,7 @@ def text_colour() -> Any:
 
 
 def class_styles(n_classes: int) -> list[dict[str, Any]]:
-    """Return a colour and marker for every class; no two of the first 110 are the same."""
+    """Return a colour and marker for every class; no two of the first 100 are the same."""
     return [
         {
             "color": PALETTE[k % len(PALETTE)],
@@ -49,6 +49,15 @@ def class_styles(n_classes: int) -> list[dict[str, Any]]:
         }
         for k in range(n_classes)
     ]
+
+
+def put_legend(ax: Any, handles: Sequence[Any], title: str) -> None:
+    """Put a legend beside the axes if the figure makes room for it, else into them."""
+    if ax.figure.get_layout_engine() is None:
+        ax.legend(handles=handles, title=title, loc="best")
+        return
+    place = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "frameon": False}
+    ax.legend(handles=handles, title=title, **place)
 
 
 def readable_on(colour: Sequence[float]) -> str:

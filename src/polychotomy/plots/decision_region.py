@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import listed
 from .._types import FloatArray, IntArray
-from ._drawing import PALETTE, axes, class_styles, text_colour
+from ._drawing import PALETTE, axes, class_styles, put_legend, text_colour
 
 # Points of the grid are asked in pieces of this many, so that memory stays bounded.
 ROWS_AT_ONCE = 10_000
@@ -381,7 +381,7 @@ class DecisionRegionDisplay:
             self.regions.classes, class_styles(len(self.regions.classes)), strict=True
         ):
             of_class = self.points[given == label]
-            ax.scatter(*of_class.T, s=18, linewidths=0.6, edgecolors=edge, zorder=3, **style)
+            ax.scatter(*of_class.T, s=24, linewidths=0.5, edgecolors=edge, zorder=3, **style)
 
     def _label_regions(self, ax: Any) -> None:
         """Write the name of a class at the point of its region that is farthest from any other."""
@@ -415,13 +415,7 @@ class DecisionRegionDisplay:
                 self.regions.classes, class_styles(len(self.regions.classes)), strict=True
             )
         ]
-        ax.legend(
-            handles=handles,
-            title="class",
-            loc="center left",
-            bbox_to_anchor=(1.01, 0.5),
-            frameon=False,
-        )
+        put_legend(ax, handles, "class")
 
 
 def _held(fixed: dict[str, Any]) -> str:

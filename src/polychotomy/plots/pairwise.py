@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import one_of
+from .._matplotlib import pyplot
 from .._types import FloatArray, Margins
 from ..decoding import PairwiseCoupling
 from ..explanation import Explanation
@@ -16,6 +17,8 @@ from ._estimators import find_classifier
 
 # With more classes there is no room for numbers in the cells.
 NUMBERED = 12
+# The room beside the matrix, the gap before its bars, and the longest bar, as shares of its width.
+ROOM, GAP, LONGEST = 0.5, 0.04, 0.32
 
 
 class PairwiseDisplay:
@@ -39,10 +42,10 @@ class PairwiseDisplay:
     ----------
     ax_, figure_ : matplotlib Axes and Figure
         Where the matrix was drawn.
-    bar_ax_ : matplotlib Axes
-        Where the class probabilities were drawn.
     im_ : matplotlib image
         The matrix.
+    bars_ : matplotlib BarContainer
+        The class probabilities.
 
     Examples
     --------
@@ -157,25 +160,29 @@ class PairwiseDisplay:
             Itself.
         """
         one_of(order, "order", ("classes", "probability"))
+        plt = pyplot()
         n = len(self.p)
-        size = min(3.2 + 0.32 * n, 11.0)
-        ax = axes(ax, size + 2.6, size)
+        size = 2.0 + 0.5 * n if n <= NUMBERED else min(3.5 + 0.24 * n, 14.0)
+        ax = axes(ax, 1.3 * size + 2.0, size + 1.0)
         rank = np.argsort(-self.p, kind="stable") if order == "probability" else np.arange(n)
         r = self.r[np.ix_(rank, rank)].copy()
         np.fill_diagonal(r, np.nan)
         names = [str(label) for label in self.classes[rank]]
-        self.im_ = ax.imshow(r, cmap=cmap, vmin=0.0, vmax=1.0)
+        # Grey, because a probability of 1/2 is as white as paper.
+        colours = plt.get_cmap(cmap).with_extremes(bad="0.7")
+        self.im_ = ax.imshow(r, cmap=colours, vmin=0.0, vmax=1.0, aspect="auto")
+        if n <= NUMBERED:
+            self._write_numbers(ax, r)
+        self._draw_bars(ax, self.p[rank])
         ax.set_yticks(range(n), names)
         slanted = max(map(len, names)) > 2
         turn = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
         ax.set_xticks(range(n), names, **turn)
-        ax.set(ylabel="class", xlabel="against")
-        if n <= NUMBERED:
-            self._write_numbers(ax, r)
-        self._draw_bars(ax, self.p[rank])
-        ax.figure.colorbar(
-            self.im_, ax=ax, location="left", shrink=0.7, label="pairwise probability"
-        )
+        ax.set_ylabel("class")
+        ax.set_xlabel("against", x=0.5 / (1.0 + ROOM))
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        ax.figure.colorbar(self.im_, ax=ax, location="top", aspect=40, label="pairwise probability")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -187,16 +194,15 @@ class PairwiseDisplay:
             )
 
     def _draw_bars(self, ax: Any, p: FloatArray) -> None:
-        bars = ax.inset_axes((1.04, 0.0, 0.4, 1.0), sharey=ax)
-        ink = text_colour()
-        bars.barh(range(len(p)), p, height=0.7, color=ink, alpha=0.55)
-        for place, value in enumerate(p):
-            bars.text(value + 0.03, place, f"{value:.2f}", va="center", fontsize="small", color=ink)
-        bars.set(xlim=(0.0, 1.3), xticks=(0.0, 0.5, 1.0), xlabel="class probability")
-        bars.tick_params(axis="y", labelleft=False, length=0)
-        for side in ("top", "right"):
-            bars.spines[side].set_visible(False)
-        self.bar_ax_ = bars
+        """Draw the class probabilities right of the matrix, the largest LONGEST of its width."""
+        n, ink = len(p), text_colour()
+        start = n - 0.5 + GAP * n
+        length = p / max(float(p.max()), 1e-300) * LONGEST * n
+        self.bars_ = ax.barh(range(n), length, left=start, height=0.7, color=ink, alpha=0.55)
+        numbers = [f"{value:.2f}" for value in p]
+        ax.bar_label(self.bars_, numbers, padding=3, fontsize="small", color=ink)
+        ax.text(start, -0.6, "class probability", ha="left", va="bottom", color=ink)
+        ax.set_xlim(-0.5, n - 0.5 + ROOM * n)
 
 
 def _checked_matrix(r: ArrayLike) -> FloatArray:

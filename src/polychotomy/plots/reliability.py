@@ -12,9 +12,9 @@ from scipy.special import betaincinv
 
 from .._checks import listed, one_of, probability_array
 from .._types import FloatArray, IntArray
-from ._drawing import PALETTE, axes, class_labels, class_styles, text_colour
+from ._drawing import PALETTE, axes, class_labels, class_styles, put_legend, text_colour
 
-STRATEGIES = ("quantile", "uniform")
+STRATEGIES = ("uniform", "quantile")
 UNCERTAINTIES = ("band", "bars", "none")
 # How many classes are drawn unless they are chosen.
 SHOWN = 6
@@ -44,7 +44,7 @@ class ReliabilityCurve:
     --------
     >>> from polychotomy.plots import reliability_curves
     >>> p = [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.2, 0.8]]
-    >>> curve = reliability_curves([0, 0, 1, 1], p, strategy="uniform", n_bins=2).classes[0]
+    >>> curve = reliability_curves([0, 0, 1, 1], p, n_bins=2, min_count=1).classes[0]
     >>> curve.predicted.round(2), curve.observed.round(2), curve.count
     (array([0.2, 0.8]), array([0.  , 0.67]), array([1, 3]))
     >>> round(curve.error, 3)
@@ -98,8 +98,8 @@ def reliability_curves(
     classes: Any = None,
     *,
     n_bins: int = 10,
-    strategy: str = "quantile",
-    min_count: int = 1,
+    strategy: str = "uniform",
+    min_count: int = 5,
     level: float = 0.95,
 ) -> ReliabilityCurves:
     """Compare class probabilities with what happened.
@@ -114,10 +114,11 @@ def reliability_curves(
         The labels of the columns of `p`; those in `y`, sorted, by default.
     n_bins : int, default=10
         The number of bins; bins without a row are left out.
-    strategy : {"quantile", "uniform"}, default="quantile"
-        Whether bins hold the same number of rows, or have the same width.
-    min_count : int, default=1
-        Bins with fewer rows are left out of the curves.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Whether bins have the same width, or hold the same number of rows. With many classes most
+        probabilities are near 0 or 1, and so are quantiles.
+    min_count : int, default=5
+        Bins with fewer rows are left out of the curves, but not of their `error`.
     level : float, default=0.95
         The level of the binomial intervals.
 
@@ -137,7 +138,8 @@ def reliability_curves(
     >>> from polychotomy.plots import reliability_curves
     >>> X, y = load_iris(return_X_y=True)
     >>> clf = PolychotomyClassifier().fit(X[::2], y[::2])
-    >>> curves = reliability_curves(y[1::2], clf.predict_proba(X[1::2]), n_bins=5)
+    >>> p = clf.predict_proba(X[1::2])
+    >>> curves = reliability_curves(y[1::2], p, n_bins=5, strategy="quantile")
     >>> curves.confidence.count
     array([15, 15, 15, 15, 15])
     >>> curves.confidence.error < 0.1
@@ -276,8 +278,8 @@ class ReliabilityDisplay:
         y: ArrayLike,
         *,
         n_bins: int = 10,
-        strategy: str = "quantile",
-        min_count: int = 1,
+        strategy: str = "uniform",
+        min_count: int = 5,
         level: float = 0.95,
         ax: Any = None,
         **options: Any,
@@ -328,8 +330,8 @@ class ReliabilityDisplay:
         classes: Any = None,
         *,
         n_bins: int = 10,
-        strategy: str = "quantile",
-        min_count: int = 1,
+        strategy: str = "uniform",
+        min_count: int = 5,
         level: float = 0.95,
         ax: Any = None,
         **options: Any,
@@ -389,7 +391,7 @@ class ReliabilityDisplay:
         """
         one_of(uncertainty, "uncertainty", UNCERTAINTIES)
         shown = self._shown(show)
-        ax = axes(ax, 7.0, 5.0)
+        ax = axes(ax, 7.4, 5.0)
         ink = text_colour()
         ax.plot([0, 1], [0, 1], color=ink, linewidth=0.8, linestyle=(0, (1, 2)), alpha=0.8)
         labels = list(self.curves.classes)
@@ -399,15 +401,16 @@ class ReliabilityDisplay:
             # Many classes share few colours; those drawn together should not.
             style = styles[labels.index(label) if len(labels) <= len(PALETTE) else place]
             name = f"{label} ({self.curves.classes[label].error:.3f})"
-            self._draw(ax, label, {**style, "label": name, "linewidth": 1.2}, uncertainty)
+            self._draw(
+                ax, label, {**style, "label": name, "linewidth": 1.2}, uncertainty, len(shown)
+            )
         if confidence:
             name = f"predicted class ({self.curves.confidence.error:.3f})"
             style = {"color": ink, "marker": "o", "linewidth": 2.5, "label": name}
-            self._draw(ax, None, style, uncertainty)
+            self._draw(ax, None, style, uncertainty, len(shown))
         ax.set(
             xlim=(-0.02, 1.02),
             ylim=(-0.02, 1.02),
-            aspect="equal",
             xlabel="predicted probability",
             ylabel="observed frequency",
         )
@@ -429,11 +432,14 @@ class ReliabilityDisplay:
             return list(known)
         return sorted(known, key=lambda label: -known[label].error)[:SHOWN]
 
-    def _draw(self, ax: Any, label: Any, style: dict[str, Any], uncertainty: str) -> None:
+    def _draw(
+        self, ax: Any, label: Any, style: dict[str, Any], uncertainty: str, n_shown: int
+    ) -> None:
         curve = self.curves.confidence if label is None else self.curves.classes[label]
         x, y = curve.predicted, curve.observed
         if uncertainty == "band":
-            alpha = 0.2 if label is None else 0.12
+            # The more classes, the fainter, so that what lies below can still be seen.
+            alpha = 0.2 if label is None else min(0.12, 0.3 / n_shown)
             ax.fill_between(x, curve.lower, curve.upper, color=style["color"], alpha=alpha, lw=0)
         if uncertainty == "bars":
             ends = np.maximum([y - curve.lower, curve.upper - y], 0.0)
@@ -448,10 +454,4 @@ class ReliabilityDisplay:
             title = f"{n_shown} of {len(self.curves.classes)} classes\n(calibration error)"
         # The confidence, drawn last to lie on top, is named first.
         handles = sorted(self.lines_.values(), key=lambda line: line is not self.lines_.get(None))
-        ax.legend(
-            handles=handles,
-            title=title,
-            loc="center left",
-            bbox_to_anchor=(1.02, 0.5),
-            frameon=False,
-        )
+        put_legend(ax, handles, title)

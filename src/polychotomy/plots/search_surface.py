@@ -22,6 +22,8 @@ STEPS = ("coarse", "fine")
 HATCH = "////"
 # How far the cell of a value reaches that has no neighbour, as a factor.
 ALONE = 10**0.5
+# An axis that spans less than this factor shows more than powers of 10.
+FEW_POWERS = 10**2.5
 
 
 @dataclass(frozen=True)
@@ -323,14 +325,16 @@ class SearchSurfaceDisplay:
             self._draw_map(ax, present, cmap)
         else:
             self._draw_curve(ax, present)
+        _name_ticks(ax.xaxis, ax.get_xlim())
+        if len(self.surface.names) == 2:
+            _name_ticks(ax.yaxis, ax.get_ylim())
         held = [f"{name.rpartition('__')[2]} = {at}" for name, at in self.surface.fixed.items()]
         ax.set_title(", ".join([self.title, *held] if self.title else held))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _draw_map(self, ax: Any, steps: list[str], cmap: str) -> None:
-        from matplotlib.colors import Normalize
-        from matplotlib.patches import Rectangle
+        from matplotlib.colors import PowerNorm
 
         surface = self.surface
         ax.set_yscale("log")
@@ -339,7 +343,8 @@ class SearchSurfaceDisplay:
         shown = np.concatenate([figure[np.isfinite(figure)] for _, _, figure, _ in grids])
         # Without probabilities for some row the NLL is infinite; such cells get the last colour.
         least, largest = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
-        norm = Normalize(least, largest)
+        # The square root shows differences between good cells, however bad the worst are.
+        norm = PowerNorm(0.5, least, largest)
         for number, (x, y, figure, failed) in enumerate(grids):
             across, along = _edges(x), _edges(y)
             image = ax.pcolormesh(
@@ -350,14 +355,9 @@ class SearchSurfaceDisplay:
                 norm=norm,
             )
             for i, j in np.argwhere(failed):
-                corner = across[j], along[i]
-                size = across[j + 1] - across[j], along[i + 1] - along[i]
-                ax.add_patch(_failed_cell(Rectangle, corner, *size))
+                ax.add_patch(_failed_cell(ax, across[j : j + 2], along[i : i + 2]))
             if number:
-                size = across[-1] - across[0], along[-1] - along[0]
-                frame = Rectangle((across[0], along[0]), *size, fill=False, linewidth=1.5)
-                frame.set_edgecolor(text_colour())
-                ax.add_patch(frame)
+                ax.add_patch(_frame(across, along))
         # Upon a cell of any colour, so in black and white whatever the style.
         ax.plot(
             *surface.best,
@@ -367,7 +367,9 @@ class SearchSurfaceDisplay:
             markeredgecolor="black",
             linestyle="",
         )
-        ax.figure.colorbar(image, ax=ax, label=FIGURES[surface.figure_name])
+        ticks = norm.inverse(np.linspace(0.0, 1.0, 6))
+        bar = ax.figure.colorbar(image, ax=ax, label=FIGURES[surface.figure_name], ticks=ticks)
+        bar.ax.set_yticklabels([f"{tick:.3g}" for tick in ticks])
 
     def _draw_curve(self, ax: Any, steps: list[str]) -> None:
         surface = self.surface
@@ -391,10 +393,10 @@ class SearchSurfaceDisplay:
         ax.legend()
 
     def _mark_failed(self, ax: Any, x: FloatArray) -> None:
-        """Put a cross on the lower edge for every value that failed."""
+        """Put a cross on the upper edge for every value that failed."""
         ax.plot(
             x,
-            np.full(len(x), 0.03),
+            np.full(len(x), 0.97),
             "x",
             transform=ax.get_xaxis_transform(),
             color=text_colour(),
@@ -402,11 +404,39 @@ class SearchSurfaceDisplay:
         )
 
 
-def _failed_cell(shape: Any, corner: tuple[float, float], width: float, height: float) -> Any:
-    """Return a hatched rectangle without a colour of its own."""
-    return shape(
-        corner, width, height, fill=False, hatch=HATCH, edgecolor=text_colour(), linewidth=0.5
+def _failed_cell(ax: Any, x: FloatArray, y: FloatArray) -> Any:
+    """Return a hatched rectangle on the background."""
+    from matplotlib.patches import Rectangle
+
+    return Rectangle(
+        (x[0], y[0]),
+        x[1] - x[0],
+        y[1] - y[0],
+        facecolor=ax.get_facecolor(),
+        edgecolor=text_colour(),
+        hatch=HATCH,
+        linewidth=0.5,
     )
+
+
+def _frame(x: FloatArray, y: FloatArray) -> Any:
+    """Return a frame around the cells of the fine step, seen on any colour."""
+    from matplotlib.patches import Rectangle
+    from matplotlib.patheffects import withStroke
+
+    frame = Rectangle((x[0], y[0]), x[-1] - x[0], y[-1] - y[0], fill=False, linewidth=1.2)
+    frame.set(edgecolor="black", path_effects=[withStroke(linewidth=3.5, foreground="white")])
+    return frame
+
+
+def _name_ticks(axis: Any, ends: tuple[float, float]) -> None:
+    """Name the powers of 10 of a logarithmic axis, and their 2 and 5 fold where they are few."""
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
+
+    axis.set_minor_formatter(NullFormatter())
+    if ends[1] / ends[0] < FEW_POWERS:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FormatStrFormatter("%g"))
 
 
 def _edges(values: FloatArray) -> FloatArray:
