@@ -24,15 +24,14 @@ def can_be_read():
         whole = figure.bbox.padded(1.0)
         for ax in figure.findobj(mpl.axes.Axes):
             texts = [text for text in _texts(ax) if text.get_visible() and text.get_text()]
-            for text in texts:
-                box = text.get_window_extent()
+            boxes = [(text.get_window_extent(), text) for text in texts]
+            for box, text in boxes:
                 assert whole.x0 <= box.x0 <= box.x1 <= whole.x1, text
                 assert whole.y0 <= box.y0 <= box.y1 <= whole.y1, text
             # The boxes around slanted texts overlap even if they do not.
-            straight = [text for text in texts if text.get_rotation() in (0, 90)]
-            for first, second in itertools.combinations(straight, 2):
-                overlap = first.get_window_extent().overlaps(second.get_window_extent())
-                assert not overlap, (first, second)
+            straight = [(box, text) for box, text in boxes if text.get_rotation() in (0, 90)]
+            for (first, one), (second, other) in itertools.combinations(straight, 2):
+                assert not first.overlaps(second), (one, other)
 
     return check
 
