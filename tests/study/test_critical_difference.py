@@ -88,6 +88,13 @@ def test_accuracies_are_ranked_the_other_way_round():
     assert up.ranking.methods == down.ranking.methods[::-1]
 
 
+def test_it_can_be_read_on_a_dark_background():
+    with plt.style.context("dark_background"):
+        display = CriticalDifferenceDisplay.from_scores(scores(4), names(4))
+    assert {text.get_color() for text in display.ax_.texts} == {"white"}
+    assert {line.get_color() for line in display.ax_.lines} == {"white", "tab:red"}
+
+
 def test_bad_input_is_explained():
     with pytest.raises(ValueError, match="methods must name the columns"):
         CriticalDifferenceDisplay.from_scores(scores(3))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._matplotlib import pyplot
 from .statistics import MethodRanking, rank_methods
 
 # Heights below the axis, in rows of text.
@@ -88,7 +89,7 @@ class CriticalDifferenceDisplay:
         return cls(ranking).plot(ax, **options)
 
     def plot(
-        self, ax: Any = None, *, color: str = "black", bar_color: str = "tab:red"
+        self, ax: Any = None, *, color: str | None = None, bar_color: str = "tab:red"
     ) -> CriticalDifferenceDisplay:
         """Draw the ranks.
 
@@ -96,16 +97,16 @@ class CriticalDifferenceDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
-        color, bar_color : str, default="black" and "tab:red"
-            The colours of the axis and its labels, and of the bars.
+        color, bar_color : str, default=None and "tab:red"
+            The colours of the axis and its labels, that of texts by default, and of the bars.
 
         Returns
         -------
         display : CriticalDifferenceDisplay
             Itself.
         """
-        import matplotlib.pyplot as plt
-
+        plt = pyplot()
+        color = plt.rcParams["text.color"] if color is None else color
         ranking = self.ranking
         if not np.isfinite(ranking.ranks).all():
             raise ValueError("There are no ranks to draw: some method failed on every data set.")
