@@ -76,13 +76,17 @@ def test_letters_sorted_by_probability_can_be_read(can_be_read):
     can_be_read(display.figure_)
 
 
-def test_given_axes_and_class_probabilities():
+def test_given_axes_and_class_probabilities(can_be_read):
     _, ax = plt.subplots()
     r = consistent([4, 2, 1])
     np.fill_diagonal(r, np.nan)
     display = PairwiseDisplay.from_probabilities(r, p=[0.5, 0.3, 0.2], ax=ax)
     assert display.ax_ is ax
     assert display.figure_ is ax.figure
+    # Nothing of it lies beyond the axes, on the bar of colours above.
+    display.figure_.canvas.draw()
+    assert all(ax.bbox.y1 >= text.get_window_extent().y1 for text in ax.texts)
+    can_be_read(display.figure_)
     np.testing.assert_allclose(shares(display), [0.5, 0.3, 0.2])
     coupled = PairwiseDisplay.from_probabilities(r)
     np.testing.assert_allclose(coupled.p, np.array([4, 2, 1]) / 7)

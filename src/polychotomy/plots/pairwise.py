@@ -17,8 +17,10 @@ from ._estimators import find_classifier
 
 # With more classes there is no room for numbers in the cells.
 NUMBERED = 12
-# The room beside the matrix, the gap before its bars, and the longest bar, as shares of its width.
+# Beside the matrix, as shares of its width: all room, the gap before the bars, the longest bar.
 ROOM, GAP, LONGEST = 0.5, 0.04, 0.32
+# Above it, as a share of its height: room for the title of the bars.
+HEAD = 0.12
 
 
 class PairwiseDisplay:
@@ -201,8 +203,8 @@ class PairwiseDisplay:
         self.bars_ = ax.barh(range(n), length, left=start, height=0.7, color=ink, alpha=0.55)
         numbers = [f"{value:.2f}" for value in p]
         ax.bar_label(self.bars_, numbers, padding=3, fontsize="small", color=ink)
-        ax.text(start, -0.6, "class probability", ha="left", va="bottom", color=ink)
-        ax.set_xlim(-0.5, n - 0.5 + ROOM * n)
+        ax.text(start, -0.5, "class probability", ha="left", va="bottom", color=ink)
+        ax.set(xlim=(-0.5, n - 0.5 + ROOM * n), ylim=(n - 0.5, -0.5 - HEAD * n))
 
 
 def _checked_matrix(r: ArrayLike) -> FloatArray:
