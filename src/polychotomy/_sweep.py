@@ -99,6 +99,7 @@ class Sweep:
         self.seconds: dict[str, float] = {}
         self.kept: dict[Cell, FloatArray] = {}
         self._machines: dict[Cell, BinaryMachines] = {}
+        self._latest: tuple[Cell, Any] | None = None
         self._warned = False
 
     @property
@@ -314,11 +315,12 @@ class Sweep:
         return dict(zip(self.names, cell, strict=True))
 
     def _machine(self, cell: Cell) -> Any:
-        template = clone(self.data.machine.template)
-        template.set_params(
-            **{name.removeprefix("machine__"): value for name, value in self._params(cell).items()}
-        )
-        return resolve_machine(template)[0]
+        if self._latest is None or self._latest[0] != cell:
+            template = clone(self.data.machine.template)
+            values = self._params(cell).items()
+            template.set_params(**{name.removeprefix("machine__"): v for name, v in values})
+            self._latest = cell, resolve_machine(template)[0]
+        return self._latest[1]
 
 
 def group(methods: Iterable[Method], names: tuple[str, ...], splits: Splits) -> list[Sweep]:

@@ -112,3 +112,12 @@ def solve_softmax(
     errors: NDArray[float64],
     losses: NDArray[float64],
 ) -> None: ...
+def held_out_scores(
+    gram: NDArray[float64],
+    coefficients: NDArray[float64],
+    biases: NDArray[float64],
+    rows: NDArray[int64],
+    ends: NDArray[int64],
+    n_threads: int,
+    scores: NDArray[float64],
+) -> None: ...

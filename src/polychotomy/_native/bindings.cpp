@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "code_coupling.hpp"
+#include "held_out_bindings.hpp"
 #include "klr_bindings.hpp"
 #include "pairwise.hpp"
 #include "platt.hpp"
@@ -161,4 +162,5 @@ NB_MODULE(_core, module) {
     polychotomy::bind_svm_block(module);
     polychotomy::bind_klr(module);
     polychotomy::bind_softmax(module);
+    polychotomy::bind_held_out(module);
 }

@@ -94,28 +94,45 @@ Scaling find_scaling(const std::vector<Sample>& samples) {
     return scaling;
 }
 
-double objective(const std::vector<Sample>& samples, double a, double b) {
-    double sum = 0.0;
-    for (const Sample& sample : samples) {
-        const double z = a * sample.score + b;
-        const double linear = z >= 0.0 ? sample.target * z : (sample.target - 1.0) * z;
-        sum += sample.weight * (linear + std::log1p(std::exp(-std::fabs(z))));
-    }
-    return sum;
-}
-
-struct Derivatives {
+// The negative log-likelihood and its derivatives.
+struct Evaluation {
+    double value = 0.0;
     double a = 0.0, b = 0.0, aa = 0.0, ab = 0.0, bb = 0.0;
 };
 
-Derivatives differentiate(const std::vector<Sample>& samples, double a, double b) {
-    Derivatives d;
+// A sum of logarithms of factors between 1 and 2, as the logarithm of their product: a logarithm
+// costs more than all else that is done for a row.
+class LogSum {
+public:
+    void add(double weight, double small) {
+        if (weight != 1.0) {
+            sum_ += weight * std::log1p(small);
+            return;
+        }
+        product_ *= 1.0 + small;
+        if (product_ > 1e300) {
+            sum_ += std::log(product_);
+            product_ = 1.0;
+        }
+    }
+    double total() const { return sum_ + std::log(product_); }
+
+private:
+    double sum_ = 0.0;
+    double product_ = 1.0;
+};
+
+Evaluation evaluate(const std::vector<Sample>& samples, double a, double b) {
+    Evaluation d;
+    LogSum logs;
     for (const Sample& sample : samples) {
         const double z = a * sample.score + b;
         const double small = std::exp(-std::fabs(z));
         const double likely = 1.0 / (1.0 + small);
         const double unlikely = small * likely;
         const double probability = z >= 0.0 ? unlikely : likely;
+        d.value += sample.weight * (z >= 0.0 ? sample.target * z : (sample.target - 1.0) * z);
+        logs.add(sample.weight, small);
         const double excess = sample.weight * (sample.target - probability);
         const double curvature = sample.weight * likely * unlikely;
         d.a += sample.score * excess;
@@ -124,6 +141,7 @@ Derivatives differentiate(const std::vector<Sample>& samples, double a, double b
         d.ab += sample.score * curvature;
         d.bb += curvature;
     }
+    d.value += logs.total();
     return d;
 }
 
@@ -133,11 +151,11 @@ public:
     Fit(const std::vector<Sample>& samples, const Totals& totals)
         : samples_(samples), weight_(totals.positive + totals.negative),
           b_(std::log((totals.negative + 1.0) / (totals.positive + 1.0))),
-          value_(objective(samples, a_, b_)) {}
+          here_(evaluate(samples, a_, b_)) {}
 
     bool run(int max_iterations) {
         for (int round = 0; round < max_iterations; ++round) {
-            const Derivatives d = differentiate(samples_, a_, b_);
+            const Evaluation& d = here_;
             const double aa = d.aa * (1.0 + ridge) + ridge * weight_, bb = d.bb * (1.0 + ridge);
             const double determinant = aa * bb - d.ab * d.ab;
             const double step_a = -(bb * d.a - d.ab * d.b) / determinant;
@@ -160,11 +178,11 @@ private:
     bool search_line(double step_a, double step_b, double descent) {
         for (double length = 1.0; length >= 1e-10; length *= 0.5) {
             const double a = a_ + length * step_a, b = b_ + length * step_b;
-            const double value = objective(samples_, a, b);
-            if (!(value < value_ + 1e-4 * length * descent)) continue;
+            const Evaluation there = evaluate(samples_, a, b);
+            if (!(there.value < here_.value + 1e-4 * length * descent)) continue;
             a_ = a;
             b_ = b;
-            value_ = value;
+            here_ = there;
             return true;
         }
         return false;
@@ -174,7 +192,7 @@ private:
     double weight_;
     double a_ = 0.0;
     double b_;
-    double value_;
+    Evaluation here_;
 };
 
 double saturate(double x) {

@@ -50,6 +50,23 @@ class Solved:
 
 
 @dataclass(frozen=True)
+class SolvedPath:
+    """Solutions along a path of C values: as `Solved`, with one axis more after the subsets."""
+
+    coefficients: FloatArray
+    biases: FloatArray
+    trained: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
+    iterations: NDArray[np.integer[Any]]
+
+    def __getitem__(self, value: int) -> Solved:
+        return Solved(*(getattr(self, name)[:, value] for name in Solved.__dataclass_fields__))
+
+    def __len__(self) -> int:
+        return int(self.biases.shape[1])
+
+
+@dataclass(frozen=True)
 class Solution:
     """The solution of one binary problem, as `Solved` has many."""
 

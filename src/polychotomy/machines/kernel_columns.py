@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .._math import sigmoid
+from .._native.held_out import held_out_scores
 from .._types import FloatArray, IntArray, Margins, SignArray
 from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows, settle_memory_limit, warn_of_scales
-from ._kernel_path import held_out_scores
 from ._on_demand import RowSolver, is_worth_it, solve_on_demand
-from ._solved import Solved, join_columns, scatter
+from ._solved import Solved, SolvedPath, join_columns, scatter
 from .any_learner import single_threaded_blas
 from .base import HeldOut, TrainingOptions
 
@@ -84,7 +84,7 @@ class ColumnSolver(RowSolver, Protocol):
         C_values: Sequence[float],
         weights: FloatArray | None,
         n_threads: int,
-    ) -> list[Solved]:
+    ) -> SolvedPath:
         """Solve every column on every subset of rows, for every value of C."""
         ...
 
@@ -166,14 +166,15 @@ class KernelColumns:
         with single_threaded_blas():
             gram = state.gram(kernel)
             path = self.solver.solve_path(gram, labels, subsets, values, weights, n_threads)
-            scores = held_out_scores(gram, labels, splits, path, n_threads)
+            tests = [test for _, test in splits]
+            scores = held_out_scores(gram, path.coefficients, path.biases, tests, n_threads)
         return [
             HeldOut(
                 tested=[self._margins(fold[k], probability) for fold in scores],
-                failed=np.any(solved.trained & ~solved.converged, axis=0),
-                fitted=partial(_fitted, kernel, state.X, solved),
+                failed=np.any(path.trained[:, k] & ~path.converged[:, k], axis=0),
+                fitted=partial(_fitted, kernel, state.X, path[k]),
             )
-            for k, solved in enumerate(path)
+            for k in range(len(values))
         ]
 
     def _solve_by_column(

@@ -16,7 +16,7 @@ from .._checks import positive_number, refuse_weightless_classes, weight_array
 from .._types import FloatArray, IntArray, SignArray
 from ..kernels import Kernel, settle_kernel
 from ._kernel_rows import RowSource
-from ._solved import Solved
+from ._solved import Solved, SolvedPath
 from .base import TrainingOptions
 from .kernel_columns import KernelColumns
 
@@ -179,8 +179,7 @@ class IterativeKernelMachine(KernelMachine):
     ) -> Solved:
         """Solve every column on every subset of rows."""
         C_values = [positive_number(self.C, "C")]
-        (solved,) = self.solve_path(gram, labels, subsets, C_values, weights, n_threads)
-        return solved
+        return self.solve_path(gram, labels, subsets, C_values, weights, n_threads)[0]
 
     def solve_path(
         self,
@@ -190,7 +189,7 @@ class IterativeKernelMachine(KernelMachine):
         C_values: Sequence[float],
         weights: FloatArray | None,
         n_threads: int,
-    ) -> list[Solved]:
+    ) -> SolvedPath:
         """Solve every column on every subset of rows, for every value of C."""
         raise NotImplementedError
 

@@ -16,7 +16,7 @@ from ..kernels import Kernel
 from ._kernel_rows import LinearRows, RowSource
 from ._klr_linear import solve_linear_klr
 from ._linear import MOST_FEATURES
-from ._solved import Solution, Solved, solve_each
+from ._solved import Solution, Solved, SolvedPath, solve_each
 from .kernel_machine import IterativeKernelMachine, iteration_limit
 from .klr_columns import LogisticColumns
 
@@ -136,7 +136,7 @@ class KernelLogisticRegression(IterativeKernelMachine):
         C_values: Sequence[float],
         weights: FloatArray | None,
         n_threads: int,
-    ) -> list[Solved]:
+    ) -> SolvedPath:
         """Solve every column on every subset of rows, for every value of C."""
         solution = solve_klr(
             gram,
@@ -148,17 +148,13 @@ class KernelLogisticRegression(IterativeKernelMachine):
             max_iterations=iteration_limit(self.max_iter) or 200,
             n_threads=n_threads,
         )
-        fine = np.isin(solution.status, (KlrStatus.CONVERGED, KlrStatus.UNTRAINED))
-        return [
-            Solved(
-                coefficients=solution.coefficients[:, k],
-                biases=solution.biases[:, k],
-                trained=solution.status[:, k] != KlrStatus.UNTRAINED,
-                converged=fine[:, k],
-                iterations=solution.iterations[:, k],
-            )
-            for k in range(len(C_values))
-        ]
+        return SolvedPath(
+            coefficients=solution.coefficients,
+            biases=solution.biases,
+            trained=solution.status != KlrStatus.UNTRAINED,
+            converged=np.isin(solution.status, (KlrStatus.CONVERGED, KlrStatus.UNTRAINED)),
+            iterations=solution.iterations,
+        )
 
     def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
         """Whether `solve_rows` can take the place of `solve`."""

@@ -11,7 +11,7 @@ from .._native.svm import SvmStatus, solve_svm
 from .._types import FloatArray, IntArray, SignArray
 from ..kernels import Kernel
 from ._kernel_rows import RowSource
-from ._solved import Solution, Solved, solve_each
+from ._solved import Solution, Solved, SolvedPath, solve_each
 from ._svm_decomposition import decompose
 from .kernel_machine import IterativeKernelMachine, iteration_limit
 
@@ -109,7 +109,7 @@ class SVM(IterativeKernelMachine):
         C_values: Sequence[float],
         weights: FloatArray | None,
         n_threads: int,
-    ) -> list[Solved]:
+    ) -> SolvedPath:
         """Solve every column on every subset of rows, for every value of C."""
         solution = solve_svm(
             gram,
@@ -121,16 +121,13 @@ class SVM(IterativeKernelMachine):
             max_iterations=iteration_limit(self.max_iter),
             n_threads=n_threads,
         )
-        return [
-            Solved(
-                coefficients=solution.coefficients[:, k],
-                biases=solution.biases[:, k],
-                trained=solution.status[:, k] != SvmStatus.UNTRAINED,
-                converged=solution.status[:, k] != SvmStatus.ITERATION_LIMIT,
-                iterations=solution.iterations[:, k],
-            )
-            for k in range(len(C_values))
-        ]
+        return SolvedPath(
+            coefficients=solution.coefficients,
+            biases=solution.biases,
+            trained=solution.status != SvmStatus.UNTRAINED,
+            converged=solution.status != SvmStatus.ITERATION_LIMIT,
+            iterations=solution.iterations,
+        )
 
     def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
         """Whether `solve_rows` can take the place of `solve`."""

@@ -1,0 +1,28 @@
+// The scores of rows that were left out of training, for all machines of a path of C values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace polychotomy {
+
+// Machines indexed by fold, value of C and column, on one Gram matrix of n_rows.
+struct TrainedPath {
+    const double* gram;
+    const double* coefficients;    // (n_folds, n_values, n_columns, n_rows)
+    const double* biases;          // (n_folds, n_values, n_columns)
+    std::size_t n_folds, n_values, n_columns, n_rows;
+};
+
+// The test rows of every fold, one fold after the other, and where each ends.
+struct FoldTests {
+    const std::int64_t* rows;
+    const std::int64_t* ends;
+};
+
+// Fill scores, of shape (n_values, all test rows, n_columns); false if interrupted.
+bool held_out_scores(const TrainedPath& path, const FoldTests& tests, double* scores,
+                     std::size_t n_threads, const std::function<bool()>& interrupted);
+
+}    // namespace polychotomy

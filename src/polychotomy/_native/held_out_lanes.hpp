@@ -1,0 +1,67 @@
+// The loop of held_out_kernels.hpp with lanes along the test rows.
+//
+// This file is compiled once per instruction set: the including file defines POLYCHOTOMY_LANES
+// (the name of the namespace) and POLYCHOTOMY_LANE_COUNT. As in lanes.hpp, nothing of the
+// standard library may be used here: the linker could keep the AVX2 copy for all processors.
+
+#include <cstring>
+
+#include "held_out_kernels.hpp"
+
+namespace polychotomy {
+namespace {
+namespace POLYCHOTOMY_LANES {
+
+using std::size_t;
+
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(POLYCHOTOMY_PLAIN_LANES)
+constexpr size_t W = POLYCHOTOMY_LANE_COUNT;
+typedef double Lane __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
+#else
+constexpr size_t W = 1;
+typedef double Lane;
+#endif
+
+inline Lane load(const double* from) {
+    Lane lane;
+    std::memcpy(&lane, from, sizeof lane);
+    return lane;
+}
+inline void store(double* to, Lane lane) { std::memcpy(to, &lane, sizeof lane); }
+
+// The sums of `values` values for two lanes of rows stay in registers over all terms. A sum is the
+// same whatever other values are beside it.
+template <size_t values>
+void combine_tile(const double* const* rows, const double* weights, size_t n_terms,
+                  size_t n_values, size_t n, size_t start, double* out) {
+    Lane first[values] = {}, second[values] = {};
+    for (size_t j = 0; j < n_terms; ++j) {
+        const Lane low = load(rows[j] + start), high = load(rows[j] + start + W);
+        const double* weight = weights + j * n_values;
+#pragma GCC unroll 4
+        for (size_t v = 0; v < values; ++v) {
+            first[v] += weight[v] * low;
+            second[v] += weight[v] * high;
+        }
+    }
+    for (size_t v = 0; v < values; ++v) {
+        store(out + v * n + start, first[v]);
+        store(out + v * n + start + W, second[v]);
+    }
+}
+
+void combine(const double* const* rows, const double* weights, size_t n_terms, size_t n_values,
+             size_t n, double* out) {
+    for (size_t start = 0; start < n; start += 2 * W) {
+        size_t v = 0;
+        for (; v + 4 <= n_values; v += 4)
+            combine_tile<4>(rows, weights + v, n_terms, n_values, n, start, out + v * n);
+        const size_t left = n_values - v;
+        const auto tile = left == 3 ? combine_tile<3> : left == 2 ? combine_tile<2> : combine_tile<1>;
+        if (left) tile(rows, weights + v, n_terms, n_values, n, start, out + v * n);
+    }
+}
+
+}    // namespace POLYCHOTOMY_LANES
+}    // namespace
+}    // namespace polychotomy
