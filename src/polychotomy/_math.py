@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
@@ -90,6 +92,7 @@ def column_sums(positive: FloatArray, negative: FloatArray, matrix: SignArray) -
     return np.ascontiguousarray(sums.T)
 
 
+@cache
 def pair_columns(n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the first and second class of the pairs (0, 1), (0, 2), ..., in that order."""
     first, second = np.triu_indices(n_classes, 1)

@@ -156,8 +156,14 @@ def resolve_machine(machine: Any) -> tuple[ColumnMachine, str]:
         )
     if not is_classifier(machine):
         raise TypeError(f"machine must be a classifier; {type(machine).__name__} is not one.")
-    name, copy = type(machine).__name__, clone(machine)
-    return (copy.as_columns() if hasattr(copy, "as_columns") else AnyLearner(copy)), name
+    return columns_of(clone(machine)), type(machine).__name__
+
+
+def columns_of(machine: Any) -> ColumnMachine:
+    """Return the machine of a code behind a binary classifier."""
+    found: ColumnMachine
+    found = machine.as_columns() if hasattr(machine, "as_columns") else AnyLearner(machine)
+    return found
 
 
 def resolve_code(code: Any) -> Code:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
@@ -20,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from ._cross_fit import FoldPlan, TrialBatch, figures
 from ._folds import Splits
 from ._grid import Cell, Grid, chains, possible_values
-from ._parts import resolve_machine
+from ._parts import columns_of
 from ._progress import Ticker
 from ._session import Session
 from ._stages import stage, timed
@@ -316,10 +317,15 @@ class Sweep:
 
     def _machine(self, cell: Cell) -> Any:
         if self._latest is None or self._latest[0] != cell:
-            template = clone(self.data.machine.template)
-            values = self._params(cell).items()
-            template.set_params(**{name.removeprefix("machine__"): v for name, v in values})
-            self._latest = cell, resolve_machine(template)[0]
+            # `set_params` of an own copy, less the inspection of signatures for every cell.
+            template = copy(self.data.machine.template)
+            for name, value in self._params(cell).items():
+                own = name.removeprefix("machine__")
+                if "__" in own:
+                    template = clone(template).set_params(**{own: value})
+                else:
+                    setattr(template, own, value)
+            self._latest = cell, columns_of(template)
         return self._latest[1]
 
 

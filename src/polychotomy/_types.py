@@ -74,6 +74,8 @@ class Margins:
 
     def columns(self, source: IntArray, sign: SignArray) -> Margins:
         """Return columns taken from ``source``, turned round where ``sign`` is -1."""
+        if len(source) == self._n_columns and (sign > 0).all() and is_range(source):
+            return self
 
         def take(values: FloatArray | None) -> FloatArray | None:
             return None if values is None else values[..., source]
@@ -86,11 +88,21 @@ class Margins:
             probability = np.where(turned, 1.0 - probability, probability)
         return Margins(mean, take(self.variance), take(self.noise), probability)
 
+    @property
+    def _n_columns(self) -> int:
+        values = self.mean if self.mean is not None else self.probability
+        return -1 if values is None or values.ndim != 2 else int(values.shape[1])
+
     def _each(self, function: Any) -> Margins:
         def apply(values: FloatArray | None) -> FloatArray | None:
             return None if values is None else function(values)
 
         return Margins(apply(self.mean), apply(self.variance), self.noise, apply(self.probability))
+
+
+def is_range(index: IntArray) -> bool:
+    """Say whether an index is 0, 1, 2, ..."""
+    return bool((index == np.arange(len(index))).all())
 
 
 # How much of a codebook is printed.

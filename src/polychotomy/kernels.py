@@ -18,6 +18,7 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.extmath import safe_sparse_dot
 
 from ._checks import one_of, positive_number
+from ._native import _core
 from ._types import FloatArray, IntArray
 
 KERNELS = ("rbf", "laplacian", "linear", "poly", "precomputed")
@@ -63,7 +64,11 @@ class Kernel:
 
     def of_distances(self, distances: FloatArray) -> FloatArray:
         """Return the Gaussian kernel of squared, or the Laplacian of city-block distances."""
-        return np.exp(np.multiply(distances, -self.gamma, out=np.empty_like(distances)))
+        kernel = np.multiply(distances, -0.5, out=np.empty(distances.shape))
+        rows, columns = (np.zeros(size) for size in distances.shape)
+        # exp(2 gamma (-d / 2)), with the core's exponential, which is faster than NumPy's.
+        _core.gaussian_of_products(kernel, rows, columns, self.gamma)
+        return kernel
 
     def of_products(self, products: FloatArray) -> FloatArray:
         """Return the linear or polynomial kernel of inner products."""

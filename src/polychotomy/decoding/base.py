@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from .._checks import finite_array, probability_array
+from .._math import pair_columns
 from .._types import Codebook, FloatArray, IntArray, Margins
 
 # Rows are decoded in pieces of this many, so that memory stays bounded and Ctrl-C is heard.
@@ -347,7 +348,7 @@ def pairwise_sums(pairs: FloatArray, n_classes: int) -> FloatArray:
     """Sum for every class the signed answers of its pairs."""
     sums = np.zeros((n_classes, len(pairs)))
     columns = np.ascontiguousarray(pairs.T)
-    for column, i, j in zip(columns, *np.triu_indices(n_classes, 1), strict=True):
+    for column, i, j in zip(columns, *pair_columns(n_classes), strict=True):
         sums[i] += column
         sums[j] -= column
     return np.ascontiguousarray(sums.T)

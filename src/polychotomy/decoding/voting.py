@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._math import favour, squash, to_square
+from .._math import favour, pair_columns, squash, to_square
 from .._types import Codebook, FloatArray, Margins
 from .base import (
     Decoder,
@@ -21,7 +21,7 @@ def count_votes(pairs: FloatArray, n_classes: int) -> FloatArray:
     """Count the pairs each class wins; an answer exactly on the boundary is nobody's."""
     votes = np.zeros((n_classes, len(pairs)))
     columns = np.ascontiguousarray(pairs.T)
-    for column, i, j in zip(columns, *np.triu_indices(n_classes, 1), strict=True):
+    for column, i, j in zip(columns, *pair_columns(n_classes), strict=True):
         votes[i] += column > 0
         votes[j] += column < 0
     return np.ascontiguousarray(votes.T)
