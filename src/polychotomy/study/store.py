@@ -320,7 +320,38 @@ class Store:
             units,
         )
 
-    def results(self, units: Iterable[Unit] | None = None) -> list[dict[str, Any]]:
+    def families(self) -> list[dict[str, Any]]:
+        """Return the families of units in the store: results of one family may be averaged.
+
+        Returns
+        -------
+        rows : list of dict
+            With "study", "dataset", "sweep", "family" (a hash), "definition", "dataset_checksum",
+            "results_version", "n_units" and "recorded", the time of the last outcome.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> from polychotomy.study.store import Store
+        >>> with TemporaryDirectory() as folder, Store(folder + "/study.db") as store:
+        ...     store.families()
+        []
+        """
+        rows = self._read(
+            "SELECT study, dataset, sweep, family, min(definition) AS definition, "
+            "min(dataset_checksum) AS dataset_checksum, min(results_version) AS results_version, "
+            "count(*) AS n_units, max(recorded) AS recorded FROM unit WHERE {} GROUP BY family "
+            "ORDER BY study, dataset, sweep, family",
+            "key",
+            None,
+        )
+        for row in rows:
+            row["definition"] = json.loads(row["definition"])
+        return rows
+
+    def results(
+        self, units: Iterable[Unit] | None = None, *, families: Iterable[str] | None = None
+    ) -> list[dict[str, Any]]:
         """Return one row for each method of each unit, and one for each unit that failed.
 
         Parameters
@@ -329,6 +360,8 @@ class Store:
             Which units' results to return. Without it, all are; that is refused if the store
             holds results of several definitions of one study, data set and sweep, which must
             not be mixed.
+        families : iterable of str, optional
+            In place of units, the families (see `families`) whose results to return.
 
         Returns
         -------
@@ -336,8 +369,12 @@ class Store:
             Ordered by study, data set, sweep and partition. A unit that failed as a whole has
             the method None and its reason as "failure".
         """
-        if units is None:
-            self._refuse_mixture()
+        if families is not None:
+            column, keys = "unit.family", list(families)
+        else:
+            column, keys = "unit.key", None
+            if units is None:
+                self._refuse_mixture()
         rows = self._read(
             "SELECT unit.study, unit.dataset, unit.dataset_checksum, unit.partition, unit.sweep, "
             "result.method, result.error, result.nll, result.figures, result.parameters, "
@@ -348,8 +385,9 @@ class Store:
             "FROM unit LEFT JOIN result ON result.unit = unit.key WHERE {} "
             "ORDER BY unit.study, unit.dataset, unit.sweep, unit.partition, unit.key, "
             "result.position",
-            "unit.key",
+            column,
             units,
+            keys,
         )
         empty = {"figures": "{}", "parameters": "{}", "warnings": "[]"}
         for row in rows:
@@ -411,14 +449,20 @@ class Store:
         """
         _export.write_parquet(self.results(units), Path(path))
 
-    def _read(self, query: str, column: str, units: Iterable[Unit] | None) -> list[dict[str, Any]]:
-        """Run a query with {} in the place of the condition that chooses units."""
-        chosen = f"{column} IN (SELECT value FROM json_each(?))"
+    def _read(
+        self,
+        query: str,
+        column: str,
+        units: Iterable[Unit] | None,
+        keys: list[str] | None = None,
+    ) -> list[dict[str, Any]]:
+        """Run a query with {} in the place of the condition that chooses units, or keys."""
+        wanted = None if keys is None else json.dumps(keys)
+        if wanted is None and units is not None:
+            wanted = _keys(units)
+        chosen = "1" if wanted is None else f"{column} IN (SELECT value FROM json_each(?))"
         with self._in_words():
-            cursor = self._db.execute(
-                query.format("1" if units is None else chosen),
-                [] if units is None else [_keys(units)],
-            )
+            cursor = self._db.execute(query.format(chosen), [] if wanted is None else [wanted])
             names = [description[0] for description in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
