@@ -40,7 +40,7 @@ _COLUMNS = [
 def write_csv(rows: list[dict[str, Any]], path: Path) -> None:
     """Write rows of `Store.results` as CSV, with a column for each further figure."""
     columns = _columns(rows)
-    with _replacing(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+    with replacing(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
         writer.writerows(_flat(row) for row in rows)
@@ -57,7 +57,7 @@ def write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
         ) from error
     types = {name: _arrow_type(pyarrow, name) for name in _columns(rows)}
     table = pyarrow.Table.from_pylist([_flat(row) for row in rows], pyarrow.schema(types.items()))
-    with _replacing(path) as draft:
+    with replacing(path) as draft:
         parquet.write_table(table, draft)
 
 
@@ -84,7 +84,7 @@ def _arrow_type(pyarrow: Any, name: str) -> Any:
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path) -> Iterator[Path]:
     """Give a file to write, which takes the place of `path` when it is complete."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:

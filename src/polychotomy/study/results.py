@@ -102,9 +102,7 @@ class StudyResults:
         finite = {k: v if math.isfinite(v) else math.nan for k, v in values.items()}
         return finite if any(not math.isnan(v) for v in finite.values()) else {}
 
-    def summary(
-        self, figure: str, dataset: str, method: str, scale: float = 1.0
-    ) -> Summary | None:
+    def summary(self, figure: str, dataset: str, method: str, scale: float = 1.0) -> Summary | None:
         """Return the mean and deviation of a figure times `scale`; None if there are no runs."""
         values = self.runs(figure, dataset, method).values()
         return summarise([scale * value for value in values]) if values else None

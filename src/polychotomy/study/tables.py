@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
+
+import numpy as np
 
 from .definition import PrintedTable, StudyDefinition, printed_tables, study_names
 from .results import StudyResults
@@ -40,9 +43,11 @@ class Cell:
     ours : Summary or None
         Our runs, in the unit of the table; None where there are none.
     printed : Printed
-        The paper's, corrected where that is known.
+        The paper's, as it is printed.
+    compared : Printed
+        The same, corrected where that is known: what ours are compared with.
     difference : PrintedDifference or None
-        Ours minus the printed one.
+        Ours minus that.
     doubts : tuple of str
         Why the printed numbers are not to be believed.
 
@@ -50,13 +55,14 @@ class Cell:
     --------
     >>> from polychotomy.study.statistics import Printed, Summary
     >>> from polychotomy.study.tables import Cell
-    >>> cell = Cell(Summary(7.9, 0.8, 20), Printed(7.66, 0.73, 20), None, ())
-    >>> cell.standard_errors
+    >>> printed = Printed(7.66, 0.73, 20)
+    >>> Cell(Summary(7.9, 0.8, 20), printed, printed, None, ()).standard_errors
     nan
     """
 
     ours: Summary | None
     printed: Printed
+    compared: Printed
     difference: PrintedDifference | None
     doubts: tuple[str, ...]
 
@@ -418,9 +424,15 @@ def _printed(
 def _cell(results: StudyResults, table: PrintedTable, row: str, column: str) -> Cell:
     scale = 100.0 if table.unit == "percent" else 1.0
     ours = results.summary(table.figure, row, column, scale)
-    theirs = table.printed(row, column, _n_runs(results.study, row))
-    difference = None if ours is None else compare_with_printed(ours, theirs)
-    return Cell(ours, theirs, difference, _doubts(table, row, column))
+    compared = table.printed(row, column, _n_runs(results.study, row))
+    i, j = table.rows.index(row), table.columns.index(column)
+    printed = replace(
+        compared,
+        mean=float(table.values()[i, j]),
+        deviation=float(table.deviations()[i, j]),
+    )
+    difference = None if ours is None else compare_with_printed(ours, compared)
+    return Cell(ours, printed, compared, difference, _doubts(table, row, column))
 
 
 def _n_runs(study: StudyDefinition | None, row: str) -> int:
@@ -535,7 +547,9 @@ def own_tables(results: StudyResults) -> tuple[OwnTable, ...]:
         methods = results.with_figure(figure)
         if methods:
             cells = tuple(
-                tuple(results.summary(figure, dataset, method, scale) for dataset in results.datasets)
+                tuple(
+                    results.summary(figure, dataset, method, scale) for dataset in results.datasets
+                )
                 for method in methods
             )
             words = FIGURE_WORDS[figure]
@@ -565,12 +579,9 @@ def p_matrices(results: StudyResults, figure: str) -> tuple[PMatrix, ...]:
     for dataset in results.datasets:
         methods = results.with_figure(figure, dataset)
         if len(methods) > 1:
-            all_pairs = {
-                (a, b): p_values(results, figure, dataset, a, b)
-                for a in methods
-                for b in methods
-                if a != b
-            }
+            all_pairs: dict[tuple[str, str], PValues] = {}
+            for a, b in combinations(methods, 2):
+                all_pairs |= _both_ways(results, figure, dataset, a, b)
             values = {
                 test: _square(methods, {pair: getattr(p, name) for pair, p in all_pairs.items()})
                 for test, name in zip(TESTS, ("paired", "corrected", "wilcoxon"), strict=True)
@@ -578,6 +589,19 @@ def p_matrices(results: StudyResults, figure: str) -> tuple[PMatrix, ...]:
             found.append(PMatrix(dataset, figure, methods, TESTS, values))
     over = _over_data_sets(results, figure)
     return (over, *found) if over is not None else tuple(found)
+
+
+def _both_ways(
+    results: StudyResults, figure: str, dataset: str, a: str, b: str
+) -> dict[tuple[str, str], PValues]:
+    """Return the p-values of a against b, and of b against a."""
+    x, y = results.pairs(figure, dataset, a, b)
+    if np.nansum(x - y) > 0:
+        a, b, x, y = b, a, y, x  # so that the p-values of t-tests are below 1/2, and exact
+    one = p_values(results, figure, dataset, a, b)
+    back = wilcoxon_test(y, x, "less").p_value
+    other = PValues(1 - one.paired, 1 - one.corrected, back, one.n_pairs)
+    return {(a, b): one, (b, a): other}
 
 
 def _over_data_sets(results: StudyResults, figure: str) -> PMatrix | None:

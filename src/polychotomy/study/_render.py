@@ -1,0 +1,314 @@
+"""Tables as text: Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .statistics import Printed, Summary
+from .tables import Cell, ComparisonTable, OwnTable, PMatrix, PValueTable, TimeRow
+
+MINUS = "\N{MINUS SIGN}"
+NOTHING = "\N{EN DASH}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of texts.
+
+    Parameters
+    ----------
+    caption : str
+        What it shows.
+    header : tuple of str
+        The heads of its columns.
+    body : tuple of tuple of str
+        Its rows.
+    notes : tuple of str
+        What to read below it.
+    labels : int
+        How many columns, from the left, are words; the others are numbers.
+    """
+
+    caption: str
+    header: tuple[str, ...]
+    body: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+    labels: int = 1
+
+
+def mean_and_deviation(value: Summary | Printed | None, decimals: int) -> str:
+    """Write ``7.66 ± 0.73``, with a mark for runs that failed.
+
+    Examples
+    --------
+    >>> from polychotomy.study._render import mean_and_deviation
+    >>> from polychotomy.study.statistics import Summary
+    >>> mean_and_deviation(Summary(7.657, 0.731, 19, n_failed=1), 2)
+    '7.66 ± 0.73 (1 failed)'
+    """
+    if value is None:
+        return NOTHING
+    n_failed = value.n_failed if isinstance(value, Summary) else 0
+    failed = f" ({n_failed} failed)" if n_failed else ""
+    if math.isnan(value.mean):
+        return f"{NOTHING}{failed}"
+    deviation = "" if math.isnan(value.deviation) else f" ± {value.deviation:.{decimals}f}"
+    return f"{value.mean:.{decimals}f}{deviation}{failed}"
+
+
+def printed_text(cell: Cell, decimals: int) -> str:
+    """Write what a paper prints, with a mark if that is doubtful and the correction if known.
+
+    Examples
+    --------
+    >>> from polychotomy.study._render import printed_text
+    >>> from polychotomy.study.statistics import Printed
+    >>> from polychotomy.study.tables import Cell
+    >>> cell = Cell(None, Printed(1.2, 0.0061, 20), Printed(1.2, 0.61, 20), None, ("A slip.",))
+    >>> printed_text(cell, 2)
+    '1.20 ± 0.0061* (1.20 ± 0.61)'
+    """
+    text = mean_and_deviation(cell.printed, decimals)
+    deviation = cell.printed.deviation
+    if not math.isnan(deviation) and round(deviation, decimals) != deviation:
+        text = f"{cell.printed.mean:.{decimals}f} ± {deviation}"
+    if not cell.doubts:
+        return text
+    # Not by equality: where no deviation is printed both have NaN.
+    corrected = str(cell.compared) != str(cell.printed)
+    return f"{text}* ({mean_and_deviation(cell.compared, decimals)})" if corrected else f"{text}*"
+
+
+def signed(value: float, decimals: int = 1) -> str:
+    """Write a difference with its sign, a dash for NaN.
+
+    Examples
+    --------
+    >>> from polychotomy.study._render import signed
+    >>> signed(1.26), signed(-0.01), signed(float("nan"))
+    ('+1.3', '0.0', '–')
+    """
+    if math.isnan(value):
+        return NOTHING
+    if math.isinf(value):
+        return "+∞" if value > 0 else f"{MINUS}∞"
+    rounded = round(value, decimals) + 0.0  # no minus zero
+    return f"{rounded:+.{decimals}f}".replace("-", MINUS) if rounded else f"{0:.{decimals}f}"
+
+
+def p_text(value: float | None) -> str:
+    """Write a p-value with two digits, or as below .0001.
+
+    Examples
+    --------
+    >>> from polychotomy.study._render import p_text
+    >>> p_text(0.0123), p_text(3e-7), p_text(0.7166), p_text(0.99997)
+    ('.012', '<.0001', '.72', '1')
+    """
+    if value is None or math.isnan(value):
+        return NOTHING
+    if value < 1e-4:
+        return "<.0001"
+    text = f"{value:.2g}" if value < 0.0995 else f"{value:.2f}"
+    text = f"{float(text):.4f}".rstrip("0").rstrip(".") if "e" in text else text
+    return "1" if float(text) == 1 else text.lstrip("0")
+
+
+def duration(seconds: float) -> str:
+    """Write a time in words.
+
+    Examples
+    --------
+    >>> from polychotomy.study._render import duration
+    >>> duration(0.26), duration(75), duration(7320)
+    ('0.3 s', '1 min 15 s', '2 h 02 min')
+    """
+    if seconds < 59.5:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def unit_words(table: ComparisonTable | OwnTable) -> str:
+    """Return the unit of a table as it is written after its title."""
+    return ", in percent" if table.unit == "percent" else ""
+
+
+def comparison_grid(table: ComparisonTable) -> Grid:
+    """Write a table of a paper with three lines a data set: ours, the paper's, the difference."""
+    body = []
+    for label, cells in zip(table.paper_rows, table.cells, strict=True):
+        ours = [mean_and_deviation(cell.ours, table.decimals) for cell in cells]
+        printed = [printed_text(cell, table.decimals) for cell in cells]
+        apart = [signed(cell.standard_errors) for cell in cells]
+        body += [(label, "ours", *ours), ("", "paper", *printed), ("", "difference", *apart)]
+    notes = [
+        "Mean and deviation over the partitions; the difference is in standard errors.",
+        f"{table.counts}.",
+        *(f"* In doubt, and the correction in brackets if known: {d}" for d in table.doubts),
+        *table.notes,
+    ]
+    caption = f"{table.id}: {table.title}{unit_words(table)}"
+    return Grid(caption, ("data set", "", *table.columns), tuple(body), tuple(notes), labels=2)
+
+
+def own_grid(table: OwnTable) -> Grid:
+    """Write the table of our results, a row for each method."""
+    body = tuple(
+        (method, *(mean_and_deviation(cell, table.decimals) for cell in cells))
+        for method, cells in zip(table.methods, table.cells, strict=True)
+    )
+    caption = f"Our {table.title}{unit_words(table)}: mean and deviation over the partitions"
+    return Grid(caption, ("method", *table.datasets), body)
+
+
+def p_value_grid(table: PValueTable) -> Grid:
+    """Write a table of p-values with four lines a data set: the paper's, and our three tests."""
+    body = []
+    for label, cells in zip(table.paper_rows, table.cells, strict=True):
+        printed = [p_text(cell.printed) + ("*" if cell.doubts else "") for cell in cells]
+        body += [
+            (label, "paper, paired t-test", *printed),
+            ("", "ours, paired t-test", *(p_text(cell.paired) for cell in cells)),
+            ("", "ours, corrected t-test", *(p_text(cell.corrected) for cell in cells)),
+            ("", "ours, Wilcoxon", *(p_text(cell.wilcoxon) for cell in cells)),
+        ]
+    notes = (
+        f"One-sided, small where {table.first} is better than the method of the column.",
+        *(f"* {doubt}" for doubt in table.doubts),
+        *table.notes,
+    )
+    caption = f"{table.id}: {table.title}"
+    return Grid(caption, ("data set", "test", *table.columns), tuple(body), notes, labels=2)
+
+
+def matrix_grid(matrix: PMatrix, test: str) -> Grid:
+    """Write the p-values of all methods against all others."""
+    body = tuple(
+        (method, *(p_text(value) for value in row))
+        for method, row in zip(matrix.methods, matrix.values[test], strict=True)
+    )
+    caption = f"{matrix.dataset}, {matrix.figure}: p-values of the {test}"
+    note = "One-sided, small where the method of the row is better."
+    return Grid(caption, ("", *matrix.methods), body, (note,))
+
+
+def time_grid(rows: Sequence[TimeRow], what: str) -> Grid:
+    """Write where the time went."""
+    body = tuple(
+        (row.name, str(row.n_units), *map(duration, (row.total, row.shared, row.own, row.other)))
+        for row in rows
+    )
+    header = (what, "units", "all", "shared machines", "methods' own", "other")
+    return Grid(f"Time of work by {what}", header, body)
+
+
+def markdown(grid: Grid) -> str:
+    r"""Write a table as Markdown.
+
+    Examples
+    --------
+    >>> from polychotomy.study._render import Grid, markdown
+    >>> print(markdown(Grid("Errors", ("method", "iris"), (("a|b", "4.0 ± 1.0"),), ("A note.",))))
+    **Errors**
+    <BLANKLINE>
+    | method |      iris |
+    |:-------|----------:|
+    | a\|b   | 4.0 ± 1.0 |
+    <BLANKLINE>
+    A note.
+    """
+    table = [[_plain_cell(text) for text in row] for row in (grid.header, *grid.body)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(grid.header))]
+
+    def line(row: Sequence[str]) -> str:
+        texts = (
+            text.ljust(width) if i < grid.labels else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        return f"| {' | '.join(texts)} |"
+
+    rules = (
+        ":" + "-" * (w + 1) if i < grid.labels else "-" * (w + 1) + ":"
+        for i, w in enumerate(widths)
+    )
+    lines = [line(table[0]), f"|{'|'.join(rules)}|", *map(line, table[1:])]
+    notes = [part for note in grid.notes for part in ("", _escaped_markdown(note))]
+    return "\n".join([f"**{_escaped_markdown(grid.caption)}**", "", *lines, *notes])
+
+
+def _plain_cell(text: str) -> str:
+    return _escaped_markdown(" ".join(text.split())).replace("|", r"\|")
+
+
+def _escaped_markdown(text: str) -> str:
+    """Escape what Markdown or HTML would take for a command."""
+    for mark in "\\`*[]":
+        text = text.replace(mark, "\\" + mark)
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "±": r"$\pm$",
+    MINUS: "$-$",
+    NOTHING: "--",
+    "∞": r"$\infty$",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{mark: "\\" + mark for mark in "&%$#_{}"},
+}
+
+
+def latex(grid: Grid) -> str:
+    r"""Write a table as LaTeX, for the package booktabs.
+
+    Examples
+    --------
+    >>> from polychotomy.study._render import Grid, latex
+    >>> print(latex(Grid("Errors", ("method", "iris"), (("MWV_SVM", "4.0 ± 1.0"),))))
+    \begin{table}
+    \centering
+    \caption{Errors}
+    \begin{tabular}{lr}
+    \toprule
+    method & iris \\
+    \midrule
+    MWV\_SVM & 4.0 $\pm$ 1.0 \\
+    \bottomrule
+    \end{tabular}
+    \end{table}
+    """
+    columns = "l" * grid.labels + "r" * (len(grid.header) - grid.labels)
+    notes = [rf"\par\smallskip\footnotesize {_escaped_latex(note)}" for note in grid.notes]
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{_escaped_latex(grid.caption)}}}",
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        _latex_row(grid.header),
+        r"\midrule",
+        *map(_latex_row, grid.body),
+        r"\bottomrule",
+        r"\end{tabular}",
+        *notes,
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
+
+
+def _latex_row(row: Sequence[str]) -> str:
+    return " & ".join(map(_escaped_latex, row)) + r" \\"
+
+
+def _escaped_latex(text: str) -> str:
+    # A bracket after the end of a row would be read as its argument.
+    escaped = "".join(_LATEX.get(letter, letter) for letter in " ".join(text.split()))
+    return "{" + escaped + "}" if escaped.startswith(("[", "*")) else escaped

@@ -1,0 +1,514 @@
+"""The report of a study: one HTML file, or its tables as Markdown, LaTeX or JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, is_dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from .. import datasets
+from .._checks import listed
+from . import _render as render
+from ._export import replacing
+from .definition import DatasetPart, StudyDefinition
+from .results import StudyResults
+from .statistics import MethodRanking
+from .tables import (
+    FIGURE_WORDS,
+    ComparisonTable,
+    Counts,
+    OwnTable,
+    PMatrix,
+    PValueTable,
+    TimeRow,
+    comparison_tables,
+    own_tables,
+    p_matrices,
+    p_value_tables,
+    ranking,
+    time_tables,
+)
+from .units import canonical
+
+FORMATS = {"html": ".html", "markdown": ".md", "latex": ".tex", "json": ".json"}
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the results of a study come from.
+
+    Parameters
+    ----------
+    versions : tuple of (dict, int)
+        The versions of all that computed units, and the number of units.
+    first, last : str
+        When the first and the last unit were recorded.
+    n_units, n_failed : int
+        The units in the store, and those that failed.
+    data : tuple of dict
+        For each data set "label", "name", "source", "train", "test", "partitions", "split" and
+        "checksum".
+    settings : dict
+        What all units have in common: seed, search, inputs and the version of results.
+    departures : tuple of str
+        In what the runs depart from the definition of the study.
+
+    Examples
+    --------
+    >>> from polychotomy.study.report import Provenance
+    >>> Provenance((({"numpy": "2.4"}, 9),), "2026-01-01", "2026-01-02", 9, 0, (), {}, ()).n_units
+    9
+    """
+
+    versions: tuple[tuple[dict[str, str], int], ...]
+    first: str
+    last: str
+    n_units: int
+    n_failed: int
+    data: tuple[dict[str, Any], ...]
+    settings: dict[str, Any]
+    departures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that a report shows, as values.
+
+    Parameters
+    ----------
+    name, title, citation : str
+        The study.
+    notes : tuple of str
+        What its definition notes.
+    comparisons : tuple of ComparisonTable
+        The paper's tables with ours beside them.
+    p_values : tuple of PValueTable
+        The paper's p-values with ours beside them.
+    own : tuple of OwnTable
+        Our tables.
+    matrices : tuple of PMatrix
+        All methods against all others.
+    rankings : dict of str to MethodRanking
+        The methods ranked over the data sets, by "error" and "nll"; those that can be.
+    time_by_dataset, time_by_sweep : tuple of TimeRow
+        Where the time went.
+    failures, warnings : tuple of (str, int)
+        What went wrong, and how often.
+    left_out : tuple of str
+        What else the store holds.
+    provenance : Provenance
+        Where all this comes from.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from polychotomy.study.report import make_report, markdown_report
+    >>> from polychotomy.study.results import read_results
+    >>> from polychotomy.study.store import Store
+    >>> from polychotomy.study.units import MethodResult, Outcome, Unit
+    >>> definition = {"methods": [{"name": "VOTE"}]}
+    >>> with TemporaryDirectory() as folder, Store(folder + "/study.db") as store:
+    ...     for i, error in enumerate([0.04, 0.06]):
+    ...         unit = Unit("demo", "iris", "0f3a", i, "svm", definition)
+    ...         _ = store.record(unit, Outcome((MethodResult("VOTE", error=error),)))
+    ...     report = make_report(read_results(store))
+    >>> report.own[0].cells[0][0].mean
+    5.0
+    >>> print(markdown_report(report))  # doctest: +ELLIPSIS
+    # demo
+    ...
+    | method |        iris |
+    |:-------|------------:|
+    | VOTE   | 5.00 ± 1.41 |
+    ...
+    """
+
+    name: str
+    title: str
+    citation: str
+    notes: tuple[str, ...]
+    comparisons: tuple[ComparisonTable, ...]
+    p_values: tuple[PValueTable, ...]
+    own: tuple[OwnTable, ...]
+    matrices: tuple[PMatrix, ...]
+    rankings: dict[str, MethodRanking]
+    time_by_dataset: tuple[TimeRow, ...]
+    time_by_sweep: tuple[TimeRow, ...]
+    failures: tuple[tuple[str, int], ...]
+    warnings: tuple[tuple[str, int], ...]
+    left_out: tuple[str, ...]
+    provenance: Provenance
+
+    @property
+    def counts(self) -> Counts:
+        """How near ours are to all printed numbers."""
+        counts = (table.counts for table in self.comparisons)
+        return reduce(Counts.__add__, counts, Counts(0, 0, 0, 0))
+
+
+def make_report(results: StudyResults) -> Report:
+    """Compute all that a report shows.
+
+    Parameters
+    ----------
+    results : StudyResults
+        The runs, from `read_results`.
+
+    Returns
+    -------
+    report : Report
+    """
+    study = results.study
+    ranked = {figure: ranking(results, figure) for figure in ("error", "nll")}
+    by_dataset, by_sweep = time_tables(results)
+    return Report(
+        name=results.name,
+        title=study.title if study else "",
+        citation=study.citation if study else "",
+        notes=study.notes if study else (),
+        comparisons=comparison_tables(results),
+        p_values=p_value_tables(results),
+        own=own_tables(results),
+        matrices=(*p_matrices(results, "error"), *p_matrices(results, "nll")),
+        rankings={figure: found for figure, found in ranked.items() if found is not None},
+        time_by_dataset=by_dataset,
+        time_by_sweep=by_sweep,
+        failures=results.failures,
+        warnings=results.warnings,
+        left_out=results.left_out,
+        provenance=_provenance(results),
+    )
+
+
+def html_report(report: Report, results: StudyResults) -> str:
+    """Write a report as one HTML page that needs nothing else, neither network nor script.
+
+    Parameters
+    ----------
+    report : Report
+        What to show.
+    results : StudyResults
+        The runs, for the boxplots.
+
+    Returns
+    -------
+    page : str
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    from . import _figures
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        numbers=render.mean_and_deviation,
+        printed=render.printed_text,
+        signed=render.signed,
+        p=render.p_text,
+        duration=render.duration,
+        unit_words=render.unit_words,
+        nearness=_nearness,
+        significance=_significance,
+    )
+    boxes = {name: _figures.box_plot(results, name) for name in results.datasets}
+    page = environment.get_template("report.html").render(
+        report=report,
+        words=FIGURE_WORDS,
+        boxes={name: Markup(svg) for name, svg in boxes.items() if svg},
+        ranks={
+            figure: Markup(_figures.critical_difference(ranked, figure))
+            for figure, ranked in report.rankings.items()
+        },
+        times={
+            "data set": (report.time_by_dataset, _time_figure(report.time_by_dataset, "data set")),
+            "sweep": (report.time_by_sweep, _time_figure(report.time_by_sweep, "sweep")),
+        },
+    )
+    return page + "\n"
+
+
+def _time_figure(rows: tuple[TimeRow, ...], what: str) -> Any:
+    from markupsafe import Markup
+
+    from . import _figures
+
+    return Markup(_figures.time_bars(rows, what))
+
+
+def _nearness(standard_errors: float) -> str:
+    """Return the CSS class of a difference."""
+    if math.isnan(standard_errors):
+        return "unknown"
+    far = abs(standard_errors)
+    return "near" if far <= 2 else "off" if far <= 3 else "far"
+
+
+def _significance(p_value: float | None) -> str:
+    """Return the CSS class of a p-value."""
+    if p_value is None or math.isnan(p_value):
+        return ""
+    return "small" if p_value < 0.05 else "large" if p_value > 0.95 else ""
+
+
+def _grids(report: Report) -> list[render.Grid]:
+    return [
+        *map(render.comparison_grid, report.comparisons),
+        *map(render.p_value_grid, report.p_values),
+        *map(render.own_grid, report.own),
+        *(
+            render.matrix_grid(matrix, test)
+            for matrix in report.matrices
+            for test in matrix.tests
+            if len(matrix.methods) <= 16  # wider ones do not fit a page; HTML and JSON have them
+        ),
+        render.time_grid(report.time_by_dataset, "data set"),
+        render.time_grid(report.time_by_sweep, "sweep"),
+    ]
+
+
+def markdown_report(report: Report) -> str:
+    """Write the tables of a report as Markdown.
+
+    Parameters
+    ----------
+    report : Report
+        What to show.
+
+    Returns
+    -------
+    text : str
+    """
+    texts = [f"# {report.name}{f': {report.title}' if report.title else ''}"]
+    if report.citation:
+        texts.append(report.citation)
+    if report.comparisons:
+        texts.append(f"All tables: {report.counts}.")
+    for heading, lines in (
+        ("Departures from the study", report.provenance.departures),
+        ("Left out", report.left_out),
+        ("Failures", tuple(f"{text} ({n} times)" for text, n in report.failures)),
+    ):
+        if lines:
+            texts.append("\n".join([f"{heading}:", "", *(f"- {line}" for line in lines)]))
+    texts += [render.markdown(grid) for grid in _grids(report)]
+    texts += [
+        f"Ranks by {FIGURE_WORDS[figure]}:\n\n```\n{ranked}\n```"
+        for figure, ranked in report.rankings.items()
+    ]
+    return "\n\n".join(texts) + "\n"
+
+
+def latex_report(report: Report) -> str:
+    """Write the tables of a report as LaTeX, to be included in a document that uses booktabs.
+
+    Parameters
+    ----------
+    report : Report
+        What to show.
+
+    Returns
+    -------
+    text : str
+    """
+    head = f"% {report.name}; needs \\usepackage{{booktabs}}"
+    return "\n\n".join([head, *(render.latex(grid) for grid in _grids(report))]) + "\n"
+
+
+def json_report(report: Report) -> str:
+    """Write all values of a report as JSON; NaN and infinite values are null.
+
+    Parameters
+    ----------
+    report : Report
+        What to show.
+
+    Returns
+    -------
+    text : str
+    """
+    return json.dumps(_jsonable(report), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _jsonable(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        shallow = {name: getattr(value, name) for name in value.__dataclass_fields__}
+        return _jsonable(shallow)
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def report_text(results: StudyResults, form: str) -> str:
+    """Write the report of a study.
+
+    Parameters
+    ----------
+    results : StudyResults
+        The runs, from `read_results`.
+    form : {"html", "markdown", "latex", "json"}
+        How.
+
+    Returns
+    -------
+    text : str
+    """
+    report = make_report(results)
+    if form == "html":
+        return html_report(report, results)
+    return {"markdown": markdown_report, "latex": latex_report, "json": json_report}[form](report)
+
+
+def report_format(path: str | os.PathLike[str]) -> str:
+    """Return the format that the end of a file's name asks for.
+
+    Examples
+    --------
+    >>> from polychotomy.study.report import report_format
+    >>> report_format("study.tex")
+    'latex'
+    """
+    ends = {end: form for form, end in FORMATS.items()} | {".htm": "html"}
+    suffix = Path(path).suffix.lower()
+    if suffix not in ends:
+        raise ValueError(
+            f"The name of a report must end in {listed(FORMATS.values())}, got {str(path)!r}."
+        )
+    return ends[suffix]
+
+
+def write_report(results: StudyResults, path: str | os.PathLike[str]) -> None:
+    """Write the report of a study into a file, in the format that its name asks for.
+
+    Parameters
+    ----------
+    results : StudyResults
+        The runs, from `read_results`.
+    path : path-like
+        The file, ending in .html, .md, .tex or .json; it is replaced when all is written.
+    """
+    text = report_text(results, report_format(path))
+    with replacing(Path(path)) as draft:
+        draft.write_text(text, encoding="utf-8")
+
+
+def _provenance(results: StudyResults) -> Provenance:
+    units = list(results.units.values())
+    versions = Counter(json.dumps(unit["versions"]) for unit in units)
+    times = sorted(unit["recorded"] for unit in units)
+    return Provenance(
+        versions=tuple((json.loads(text), n) for text, n in versions.most_common()),
+        first=times[0],
+        last=times[-1],
+        n_units=len(units),
+        n_failed=sum(unit["method"] is None for unit in units),
+        data=tuple(_data(results, label) for label in results.datasets),
+        settings=_settings(results),
+        departures=departures(results),
+    )
+
+
+def _data(results: StudyResults, label: str) -> dict[str, Any]:
+    row = next(row for row in results.rows if row["dataset"] == label)
+    definition = row["definition"]
+    data = definition.get("data", {})
+    train, ratio = definition.get("train"), results.test_to_train(label)
+    partitions = {r["partition"] for r in results.rows if r["dataset"] == label}
+    known = data.get("name") in datasets.names()
+    of_papers = known and row["dataset_checksum"] == datasets.facts(data["name"]).checksum
+    return {
+        "label": label,
+        "name": data.get("name", label),
+        "source": data.get("source", "the papers' rows" if of_papers else "rows in another order"),
+        "train": train,
+        "test": None if math.isnan(ratio) else round(ratio * train),
+        "partitions": len(partitions),
+        "split": definition.get("split"),
+        "checksum": row["dataset_checksum"],
+    }
+
+
+def _settings(results: StudyResults) -> dict[str, Any]:
+    """Return what the units of all data sets have in common."""
+    found: dict[str, Any] = {}
+    for key in ("seed", "inputs", "search"):
+        values = {json.dumps(row["definition"].get(key)) for row in results.rows}
+        if len(values) == 1 and values != {"null"}:
+            found[key] = json.loads(values.pop())
+    found["results version"] = max(row["results_version"] for row in results.rows)
+    return found
+
+
+def departures(results: StudyResults) -> tuple[str, ...]:
+    """Say in what the runs depart from the definition of the study.
+
+    Parameters
+    ----------
+    results : StudyResults
+        The runs.
+
+    Returns
+    -------
+    sentences : tuple of str
+        None for a study whose definition is not known.
+    """
+    study = results.study
+    if study is None:
+        return ()
+    found: list[str] = []
+    parts = {part.label: part for part in study.datasets}
+    missing = [label for label in parts if label not in results.datasets]
+    if missing:
+        found.append(f"Data sets that were not run: {', '.join(missing)}.")
+    idle = [method.name for method in study.methods if method.name not in results.methods]
+    if idle:
+        found.append(f"Methods that were not run: {', '.join(idle)}.")
+    search = {canonical(row["definition"].get("search")) for row in results.rows}
+    for text in sorted(search - {canonical(asdict(study.search)), "null"}):
+        found.append(_search_departure(json.loads(text), study))
+    for label in results.datasets:
+        if label not in parts:
+            found.append(f"{label} is not a data set of the study.")
+        else:
+            found += _part_departures(results, parts[label])
+    return tuple(found)
+
+
+def _search_departure(search: Mapping[str, Any], study: StudyDefinition) -> str:
+    changed = [
+        f"{key} {search.get(key)!r} in place of {value!r}"
+        for key, value in asdict(study.search).items()
+        if search.get(key) != value
+    ]
+    return f"The search of parameters has {', '.join(changed)}."
+
+
+def _part_departures(results: StudyResults, part: DatasetPart) -> list[str]:
+    found = []
+    definition = results.definition(part.label)
+    done = len({r["partition"] for r in results.rows if r["dataset"] == part.label})
+    if done < part.partitions:
+        found.append(f"{part.label}: {done} of {part.partitions} partitions.")
+    train, rows = definition.get("train"), definition.get("data", {}).get("n_rows")
+    if train is not None and train != part.train_rows(rows):
+        found.append(f"{part.label}: {train} training rows in place of {part.train_rows(rows)}.")
+    source = definition.get("data", {}).get("source")
+    if source is not None and source in datasets.facts(part.name).differs:
+        found.append(f"{part.label}: {datasets.facts(part.name).differs[source]}.")
+    return found
