@@ -23,7 +23,7 @@ PAGE_COLOURS = {
     BAR: "var(--bar)",
     **{colour: f"var(--part{i})" for i, colour in enumerate(PARTS, 1)},
 }
-STYLE = {
+STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "polychotomy",
     "text.parse_math": False,
@@ -106,7 +106,7 @@ def time_bars(rows: Sequence[TimeRow], what: str) -> str:
     """Draw where the time went."""
     scale, unit = _time_unit(max((row.total for row in rows), default=0.0))
     with _style() as figure_of:
-        figure = figure_of(WIDTH * 1.3, ROW_HEIGHT * len(rows) + 0.9)
+        figure = figure_of(WIDTH, ROW_HEIGHT * len(rows) + 0.9)
         ax = figure.add_subplot()
         start = [0.0] * len(rows)
         for part, colour in zip(("shared", "own", "other"), PARTS, strict=True):
@@ -117,7 +117,7 @@ def time_bars(rows: Sequence[TimeRow], what: str) -> str:
         ax.set_ylim(len(rows) - 0.4, -0.6)
         ax.set_xlabel(f"work in {unit}")
         ax.tick_params(axis="y", length=0)
-        figure.legend(loc="outside upper right", ncols=3, frameon=False)
+        figure.legend(loc="outside upper center", ncols=3, frameon=False)
         return _svg(figure, f"time-{what.replace(' ', '-')}", f"Time of work by {what}")
 
 

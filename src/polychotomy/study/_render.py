@@ -59,26 +59,30 @@ def mean_and_deviation(value: Summary | Printed | None, decimals: int) -> str:
 
 
 def printed_text(cell: Cell, decimals: int) -> str:
-    """Write what a paper prints, with a mark if that is doubtful and the correction if known.
+    """Write what a paper prints, with a star if that is doubtful.
 
     Examples
     --------
-    >>> from polychotomy.study._render import printed_text
+    >>> from polychotomy.study._render import corrected_text, printed_text
     >>> from polychotomy.study.statistics import Printed
     >>> from polychotomy.study.tables import Cell
     >>> cell = Cell(None, Printed(1.2, 0.0061, 20), Printed(1.2, 0.61, 20), None, ("A slip.",))
-    >>> printed_text(cell, 2)
-    '1.20 ± 0.0061* (1.20 ± 0.61)'
+    >>> printed_text(cell, 2), corrected_text(cell, 2)
+    ('1.20 ± 0.0061*', '(1.20 ± 0.61)')
     """
     text = mean_and_deviation(cell.printed, decimals)
     deviation = cell.printed.deviation
     if not math.isnan(deviation) and round(deviation, decimals) != deviation:
         text = f"{cell.printed.mean:.{decimals}f} ± {deviation}"
-    if not cell.doubts:
-        return text
+    return f"{text}*" if cell.doubts else text
+
+
+def corrected_text(cell: Cell, decimals: int) -> str:
+    """Write the correction of a printed number in brackets, nothing if there is none."""
     # Not by equality: where no deviation is printed both have NaN.
-    corrected = str(cell.compared) != str(cell.printed)
-    return f"{text}* ({mean_and_deviation(cell.compared, decimals)})" if corrected else f"{text}*"
+    if str(cell.compared) == str(cell.printed):
+        return ""
+    return f"({mean_and_deviation(cell.compared, decimals)})"
 
 
 def signed(value: float, decimals: int = 1) -> str:
@@ -143,7 +147,10 @@ def comparison_grid(table: ComparisonTable) -> Grid:
     body = []
     for label, cells in zip(table.paper_rows, table.cells, strict=True):
         ours = [mean_and_deviation(cell.ours, table.decimals) for cell in cells]
-        printed = [printed_text(cell, table.decimals) for cell in cells]
+        printed = [
+            f"{printed_text(cell, table.decimals)} {corrected_text(cell, table.decimals)}".rstrip()
+            for cell in cells
+        ]
         apart = [signed(cell.standard_errors) for cell in cells]
         body += [(label, "ours", *ours), ("", "paper", *printed), ("", "difference", *apart)]
     notes = [

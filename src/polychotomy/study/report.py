@@ -216,6 +216,7 @@ def html_report(report: Report, results: StudyResults) -> str:
     environment.filters.update(
         numbers=render.mean_and_deviation,
         printed=render.printed_text,
+        corrected=render.corrected_text,
         signed=render.signed,
         p=render.p_text,
         duration=render.duration,
@@ -339,17 +340,26 @@ def json_report(report: Report) -> str:
     -------
     text : str
     """
-    return json.dumps(_jsonable(report), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(plain_values(report), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _jsonable(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
+    """Return dataclasses, and what is in them, as JSON's types; None for NaN and infinity.
+
+    Examples
+    --------
+    >>> from polychotomy.study.report import plain_values
+    >>> from polychotomy.study.statistics import summarise
+    >>> plain_values(summarise([1.0]))
+    {'mean': 1.0, 'deviation': None, 'n_runs': 1, 'n_failed': 0}
+    """
     if is_dataclass(value) and not isinstance(value, type):
         shallow = {name: getattr(value, name) for name in value.__dataclass_fields__}
-        return _jsonable(shallow)
+        return plain_values(shallow)
     if isinstance(value, Mapping):
-        return {str(key): _jsonable(item) for key, item in value.items()}
+        return {str(key): plain_values(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_jsonable(item) for item in value]
+        return [plain_values(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
@@ -480,8 +490,8 @@ def departures(results: StudyResults) -> tuple[str, ...]:
     if idle:
         found.append(f"Methods that were not run: {', '.join(idle)}.")
     search = {canonical(row["definition"].get("search")) for row in results.rows}
-    for text in sorted(search - {canonical(asdict(study.search)), "null"}):
-        found.append(_search_departure(json.loads(text), study))
+    others = sorted(search - {canonical(asdict(study.search)), "null"})
+    found += [_search_departure(json.loads(text), study) for text in others]
     for label in results.datasets:
         if label not in parts:
             found.append(f"{label} is not a data set of the study.")

@@ -24,7 +24,7 @@ from .statistics import (
     wilcoxon_test,
 )
 
-TESTS = ("paired t-test", "corrected t-test", "Wilcoxon")
+TESTS = ("paired t-test", "corrected t-test", "Wilcoxon test")
 FIGURE_WORDS = {
     "error": "test error",
     "accuracy": "test accuracy",
@@ -327,8 +327,9 @@ class PMatrix:
     --------
     >>> from polychotomy.study.tables import PMatrix
     >>> nan = float("nan")
-    >>> values = {"Wilcoxon": ((nan, 0.03), (0.97, nan))}
-    >>> PMatrix("iris", "error", ("a", "b"), ("Wilcoxon",), values).values["Wilcoxon"][0][1]
+    >>> values = {"Wilcoxon test": ((nan, 0.03), (0.97, nan))}
+    >>> matrix = PMatrix("iris", "error", ("a", "b"), ("Wilcoxon test",), values)
+    >>> matrix.values["Wilcoxon test"][0][1]
     0.03
     """
 
@@ -615,8 +616,8 @@ def _over_data_sets(results: StudyResults, figure: str) -> PMatrix | None:
         for j, b in enumerate(methods)
         if i != j
     }
-    square = {"Wilcoxon": _square(methods, values)}
-    return PMatrix("all data sets", figure, methods, ("Wilcoxon",), square)
+    square = {TESTS[2]: _square(methods, values)}
+    return PMatrix("all data sets", figure, methods, TESTS[2:], square)
 
 
 def _square(
@@ -679,5 +680,5 @@ def _unit_time(rows: Sequence[Mapping[str, Any]]) -> tuple[str, str, float, floa
 
 
 def _sum(name: str, units: Sequence[tuple[str, str, float, float, float]]) -> TimeRow:
-    parts = [sum(unit[i] for unit in units) for i in (2, 3, 4)]
-    return TimeRow(name, len(units), *parts)
+    shared, own, other = (sum(part) for part in zip(*(unit[2:] for unit in units), strict=True))
+    return TimeRow(name, len(units), shared, own, other)

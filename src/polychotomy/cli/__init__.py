@@ -1,0 +1,98 @@
+"""The command line: thin, it parses, calls and prints.
+
+One file for each group of commands. Errors are one line on standard error; results go to standard
+output, and are the same in a pipe. The exit code is 0 for success, 1 if something failed, 2 for bad
+input and 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from . import studies
+
+app = typer.Typer(
+    name="polychotomy",
+    help="Multi-class classification from binary classifiers: studies of many methods.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+studies.add_to(app)
+
+BAD_INPUT = (ValueError, TypeError, OSError, ImportError)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from .. import __version__
+
+        print(f"polychotomy {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    """Multi-class classification from binary classifiers: studies of many methods."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command, and turn every exception into one line and an exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows the name of the program; that of the process by default.
+
+    Returns
+    -------
+    code : int
+        0, or 1 if something failed, 2 for bad input, 130 after Ctrl-C.
+
+    Examples
+    --------
+    >>> from polychotomy.cli import main
+    >>> main(["--version"])
+    polychotomy 0.1.0
+    0
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = app(given or ["--help"], prog_name="polychotomy", standalone_mode=False)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, typer.Abort):
+        return _say("stopped.", 130)
+    except BrokenPipeError:
+        # Whoever read our output has enough of it; there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except Exception as error:
+        if os.environ.get("POLYCHOTOMY_DEBUG"):
+            raise
+        return _explain(error)
+    return code if isinstance(code, int) else 0
+
+
+def _explain(error: Exception) -> int:
+    if hasattr(error, "format_message"):  # the parser's own, for a command that makes no sense
+        return _say(f"error: {error.format_message()} Try 'polychotomy --help'.", 2)
+    if isinstance(error, BAD_INPUT):
+        return _say(f"error: {error}", 2)
+    if isinstance(error, RuntimeError):  # ours, which say what happened
+        return _say(f"error: {error}", 1)
+    where = "Set POLYCHOTOMY_DEBUG=1 to see where."
+    return _say(f"error: {type(error).__name__}: {error}. {where}", 1)
+
+
+def _say(text: str, code: int) -> int:
+    print(f"polychotomy: {' '.join(text.split())}", file=sys.stderr)
+    return code

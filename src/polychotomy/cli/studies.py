@@ -1,0 +1,394 @@
+"""The commands for studies: `study`, `report` and `studies`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ._console import names, print_json, study_progress, tell
+
+if TYPE_CHECKING:
+    from ..study.definition import StudyDefinition
+    from ..study.driver import Progress
+    from ..study.results import StudyResults
+    from ..study.store import Store
+    from ..study.units import Unit
+
+TASK = "polychotomy.study.protocol:run_unit"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to an application."""
+    app.command("study")(study)
+    app.command("report")(report)
+    app.command("studies")(studies)
+
+
+def study(
+    name: Annotated[
+        str, typer.Argument(help="A study that 'polychotomy studies' lists, or a TOML file.")
+    ],
+    datasets: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these data sets: names with commas, or several times."),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these methods: names with commas, or several times."),
+    ] = None,
+    partitions: Annotated[
+        int | None, typer.Option(min=1, help="Only the first N partitions of each data set.")
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="About a minute, on data that need no download, to see that it works."
+        ),
+    ] = False,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="The file with the results [default: NAME.db, or NAME-quick.db]."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes on this machine [default: the cores].")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Run on a Dask cluster: its scheduler's address, such as tcp://10.0.0.1:8786.",
+        ),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="A folder with data files [default: that in POLYCHOTOMY_DATA]."),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume/--no-resume", help="Whether to keep what is finished."),
+    ] = True,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run again what failed before.")
+    ] = False,
+    report: Annotated[
+        list[Path] | None,
+        typer.Option(help="Write a report: a name in .html, .md, .tex or .json."),
+    ] = None,
+    export: Annotated[
+        list[Path] | None,
+        typer.Option(help="Write all results as a table: a name in .csv or .parquet."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Run a study: many methods on many data sets, tuned and tested on many partitions.
+
+    Everything that is finished is kept in the store. Stop it with Ctrl-C whenever you like; the
+    same command goes on where it was. Several may work on one store at the same time.
+
+    \b
+    Examples:
+      polychotomy study duan2003 --quick --report quick.html
+      polychotomy study duan2003 --datasets waveform,segment --partitions 5
+      polychotomy study vangestel2002 --folder ~/data --workers 8 --export results.csv
+      polychotomy study mine.toml --cluster tcp://10.0.0.1:8786
+    """  # noqa: D301
+    from ..study.driver import run_study
+    from ..study.report import report_format
+    from ..study.results import read_results
+    from ..study.store import Store
+
+    for path in report or ():
+        report_format(path)
+        _check_folder(path)
+    for path in export or ():
+        _export_name(path)
+        _check_folder(path)
+    if folder is not None:
+        _use_folder(folder)
+    definition = _definition(name, quick)
+    units = _units(definition, names(datasets), names(methods), partitions, quick)
+    executor = _executor(workers, cluster)
+    file = store or Path(f"{definition.name}{'-quick' if quick else ''}.db")
+    with Store(file) as opened:
+        finished = opened.finished(units) if resume else set()
+        try:
+            with study_progress(units, finished) as on_progress:
+                progress = run_study(
+                    units,
+                    TASK,
+                    opened,
+                    executor,
+                    resume=resume,
+                    retry_failed=retry_failed,
+                    on_progress=on_progress,
+                )
+        except KeyboardInterrupt:
+            n = len(opened.finished(units))
+            tell(
+                f"stopped; {n} of {len(units)} units are in {file}. Run the same command to go on."
+            )
+            raise typer.Exit(130) from None
+        results = read_results(opened, _whole(name), units)
+        _print_results(results, progress, file, as_json)
+        _write(results, opened, units, report or (), export or ())
+        if progress.failed:
+            first = opened.failed(units)[0]
+            tell(
+                f"error: {progress.failed} of {progress.total} units failed; the first: "
+                f"{first['dataset']}, partition {first['partition']}, {first['sweep']}: "
+                f"{' '.join(first['failure'].split())} Run again with --retry-failed."
+            )
+            raise typer.Exit(1)
+
+
+def report(
+    store: Annotated[Path, typer.Argument(help="The file with the results of a study.")],
+    output: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write: a name in .html, .md, .tex or .json, several times if you like "
+            "[default: the store's name in .html].",
+        ),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="Print it in place of writing a file: html, markdown, latex or json.",
+        ),
+    ] = None,
+    study: Annotated[
+        str | None,
+        typer.Option(help="Which study, if the store holds several; or the TOML file of yours."),
+    ] = None,
+    export: Annotated[
+        list[Path] | None,
+        typer.Option(help="Write all results as a table: a name in .csv or .parquet."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+) -> None:
+    """Write the report of a study: one HTML file with tables, figures and where they come from.
+
+    For a paper's study, each of its tables has ours beside the printed one and the difference in
+    standard errors. It works while the study is still running, with what is there.
+
+    \b
+    Examples:
+      polychotomy report duan2003.db
+      polychotomy report duan2003.db -o report.html -o tables.tex
+      polychotomy report duan2003.db --format markdown
+    """  # noqa: D301
+    from .._checks import one_of
+    from ..study.report import FORMATS, report_format, report_text
+    from ..study.results import read_results
+    from ..study.store import Store
+
+    form = "json" if as_json else form
+    if form is not None:
+        one_of(form, "format", FORMATS)
+    outputs = output or ([] if form or export else [store.with_suffix(".html")])
+    for path in outputs:
+        report_format(path)
+        _check_folder(path)
+    for path in export or ():
+        _export_name(path)
+        _check_folder(path)
+    if not store.is_file():
+        raise FileNotFoundError(f"There is no store {str(store)!r}; 'polychotomy study' makes one.")
+    with Store(store, read_only=True) as opened:
+        results = read_results(opened, _whole(study) if study else None)
+        if form is not None:
+            print(report_text(results, form), end="")
+        _write(results, opened, None, outputs, export or ())
+    for text in results.left_out:
+        tell(f"left out, {text}")
+
+
+def studies(
+    name: Annotated[
+        str | None, typer.Argument(help="A study, or a TOML file, to see what is in it.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """List the studies that come with the library, or show what is in one.
+
+    \b
+    Examples:
+      polychotomy studies
+      polychotomy studies duan2003
+    """  # noqa: D301
+    from ..study.definition import load_study, study_names
+
+    if name is not None:
+        _show(load_study(name), as_json)
+        return
+    known = [load_study(one) for one in study_names()]
+    if as_json:
+        print_json([_facts(one) for one in known])
+        return
+    width = max(len(one.name) for one in known)
+    for one in known:
+        print(f"{one.name:<{width}}  {one.title}")
+
+
+def _show(definition: StudyDefinition, as_json: bool) -> None:
+    facts = _facts(definition)
+    if as_json:
+        print_json(facts)
+        return
+    print(f"{definition.name}: {definition.title}".rstrip(": "))
+    for text in filter(None, [definition.citation, *definition.notes]):
+        print(f"\n{text}")
+    print("\ndata sets (training rows, partitions, can be had without a download):")
+    width = max(len(part["label"]) for part in facts["datasets"])
+    for part in facts["datasets"]:
+        at_hand = "yes" if part["at_hand"] else "no"
+        print(f"  {part['label']:<{width}}  {part['train']:>5} {part['partitions']:>4}  {at_hand}")
+    print("\nmethods:")
+    for method in facts["methods"]:
+        print(f"  {method}")
+
+
+def _facts(definition: StudyDefinition) -> dict[str, Any]:
+    from ..study.quick import quick_source
+
+    return {
+        "name": definition.name,
+        "title": definition.title,
+        "citation": definition.citation,
+        "partitions": definition.partitions,
+        "datasets": [
+            {
+                "label": part.label,
+                "name": part.name,
+                "train": part.train_rows(),
+                "partitions": part.partitions,
+                "at_hand": bool(quick_source(part.name)),
+            }
+            for part in definition.datasets
+        ],
+        "methods": [method.name for method in definition.methods],
+    }
+
+
+def _definition(name: str, quick: bool) -> StudyDefinition:
+    from ..study.definition import load_study
+    from ..study.quick import quick_study
+
+    definition = load_study(name)
+    return quick_study(definition) if quick else definition
+
+
+def _whole(name: str) -> Any:
+    """Return the definition of a study that is one of ours or a file, or the name as it is."""
+    from ..study.definition import load_study, study_names
+
+    return load_study(name) if name in study_names() or name.endswith(".toml") else name
+
+
+def _units(
+    definition: StudyDefinition,
+    datasets: list[str] | None,
+    methods: list[str] | None,
+    partitions: int | None,
+    quick: bool,
+) -> list[Unit]:
+    from ..study.protocol import units_of
+    from ..study.quick import quick_units
+
+    most = max(part.partitions for part in definition.datasets)
+    if partitions is not None and partitions > most:
+        raise ValueError(f"--partitions must be at most {most}, which the study has.")
+    if quick:
+        units = quick_units(definition, datasets, methods, partitions)
+    else:
+        units = units_of(definition, datasets, methods, partitions)
+    if not units:
+        raise ValueError("None of these methods is run on these data sets in this study.")
+    return units
+
+
+def _executor(workers: int | None, cluster: str | None) -> Any:
+    if cluster is None:
+        from ..study.executors import LocalProcesses
+
+        return LocalProcesses(workers)
+    if workers is not None:
+        raise ValueError("--workers is for this machine, and does not go with --cluster.")
+    from ..study.cluster import DaskCluster
+
+    return DaskCluster(cluster)
+
+
+def _use_folder(folder: Path) -> None:
+    """Set where data are, for this process and its workers.
+
+    By the environment, so that the folder is no part of the units' keys: another machine may
+    have the same data elsewhere.
+    """
+    if not folder.is_dir():
+        raise FileNotFoundError(f"--folder names {str(folder)!r}, which is not a folder.")
+    os.environ["POLYCHOTOMY_DATA"] = str(folder.absolute())
+
+
+def _export_name(path: Path) -> None:
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise ValueError(f"--export needs a name that ends in .csv or .parquet, got {str(path)!r}.")
+
+
+def _check_folder(path: Path) -> None:
+    """See before hours of work that there is a place for the file."""
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {str(path.absolute().parent)!r}.")
+
+
+def _write(
+    results: StudyResults,
+    store: Store,
+    units: list[Unit] | None,
+    reports: Any,
+    exports: Any,
+) -> None:
+    from ..study.report import write_report
+
+    for path in reports:
+        write_report(results, path)
+        tell(f"wrote {path}")
+    for path in exports:
+        if path.suffix.lower() == ".csv":
+            store.export_csv(path, units)
+        else:
+            store.export_parquet(path, units)
+        tell(f"wrote {path}")
+
+
+def _print_results(results: StudyResults, progress: Progress, file: Path, as_json: bool) -> None:
+    from ..study._render import markdown, own_grid
+    from ..study.report import plain_values
+    from ..study.tables import comparison_tables, own_tables
+
+    tables, beside = own_tables(results), comparison_tables(results)
+    if as_json:
+        print_json(
+            {
+                "study": results.name,
+                "store": str(file),
+                "units": progress.total,
+                "finished": progress.finished,
+                "failed": progress.failed,
+                "tables": plain_values(tables),
+            }
+        )
+        return
+    for table in tables:
+        print(f"{markdown(own_grid(table))}\n")
+    for printed in beside:
+        if printed.counts.compared:
+            print(f"{printed.id}: {printed.counts}.")
+    print(f"{progress.finished} of {progress.total} units are in {file}.")
