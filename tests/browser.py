@@ -1,11 +1,13 @@
 """A page in a real browser, driven by the Chrome DevTools Protocol over a pair of pipes."""
 
 import base64
+import fcntl
 import json
 import os
 import select
 import shutil
 import subprocess
+import sys
 import time
 
 CHROMIUM = next(
@@ -23,6 +25,22 @@ OPTIONS = [
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--remote-debugging-pipe",
 ]
+# Chromium reads commands from descriptor 3, and answers to 4.
+LAUNCHER = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.dup2(int(sys.argv[2]), 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+def _pipe():
+    """Return the ends of a pipe, with descriptors that are out of the way of 3 and 4."""
+    ends = os.pipe()
+    moved = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends)
+    for end in ends:
+        os.close(end)
+    return moved
 
 
 class Browser:
@@ -36,11 +54,11 @@ class Browser:
         self.patience = patience
         self.requests, self.complaints = [], []
         self._buffer, self._events, self._number, self._session = b"", [], 0, None
-        ours_in, theirs_out = os.pipe()
-        theirs_in, ours_out = os.pipe()
-        command = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
+        ours_in, theirs_out = _pipe()
+        theirs_in, ours_out = _pipe()
+        launcher = [sys.executable, "-S", "-c", LAUNCHER, str(theirs_in), str(theirs_out)]
         self._process = subprocess.Popen(
-            ["sh", "-c", command, "sh", CHROMIUM, *OPTIONS, f"--user-data-dir={folder}"],
+            [*launcher, CHROMIUM, *OPTIONS, f"--user-data-dir={folder}"],
             pass_fds=(theirs_in, theirs_out),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -22,25 +22,33 @@ TASK = "polychotomy.study.protocol:run_unit"
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to an application."""
-    app.command("study")(study)
-    app.command("report")(report)
-    app.command("studies")(studies)
+    app.command("study", short_help="Run a study of many methods on many data sets.")(study)
+    app.command("report", short_help="Write the report of a study.")(report)
+    app.command("studies", short_help="List the studies, or show what is in one.")(studies)
 
 
 def study(
     name: Annotated[
-        str, typer.Argument(help="A study that 'polychotomy studies' lists, or a TOML file.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="A study that 'polychotomy studies' lists, or a TOML file."
+        ),
     ],
     datasets: Annotated[
         list[str] | None,
-        typer.Option(help="Only these data sets: names with commas, or several times."),
+        typer.Option(
+            metavar="NAMES", help="Only these data sets: names with commas, or several times."
+        ),
     ] = None,
     methods: Annotated[
         list[str] | None,
-        typer.Option(help="Only these methods: names with commas, or several times."),
+        typer.Option(
+            metavar="NAMES", help="Only these methods: names with commas, or several times."
+        ),
     ] = None,
     partitions: Annotated[
-        int | None, typer.Option(min=1, help="Only the first N partitions of each data set.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Only the first N partitions of each data set."),
     ] = None,
     quick: Annotated[
         bool,
@@ -50,10 +58,13 @@ def study(
     ] = False,
     store: Annotated[
         Path | None,
-        typer.Option(help="The file with the results [default: NAME.db, or NAME-quick.db]."),
+        typer.Option(
+            metavar="PATH", help="The file with the results [default: NAME.db, or NAME-quick.db]."
+        ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes on this machine [default: the cores].")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Processes on this machine [default: the cores]."),
     ] = None,
     cluster: Annotated[
         str | None,
@@ -64,7 +75,9 @@ def study(
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(help="A folder with data files [default: that in POLYCHOTOMY_DATA]."),
+        typer.Option(
+            metavar="PATH", help="A folder with data files [default: that in POLYCHOTOMY_DATA]."
+        ),
     ] = None,
     resume: Annotated[
         bool,
@@ -75,11 +88,13 @@ def study(
     ] = False,
     report: Annotated[
         list[Path] | None,
-        typer.Option(help="Write a report: a name in .html, .md, .tex or .json."),
+        typer.Option(metavar="PATH", help="Write a report: a name in .html, .md, .tex or .json."),
     ] = None,
     export: Annotated[
         list[Path] | None,
-        typer.Option(help="Write all results as a table: a name in .csv or .parquet."),
+        typer.Option(
+            metavar="PATH", help="Write all results as a table: a name in .csv or .parquet."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
@@ -145,12 +160,15 @@ def study(
 
 
 def report(
-    store: Annotated[Path, typer.Argument(help="The file with the results of a study.")],
+    store: Annotated[
+        Path, typer.Argument(metavar="STORE", help="The file with the results of a study.")
+    ],
     output: Annotated[
         list[Path] | None,
         typer.Option(
             "--output",
             "-o",
+            metavar="PATH",
             help="Where to write: a name in .html, .md, .tex or .json, several times if you like "
             "[default: the store's name in .html].",
         ),
@@ -165,11 +183,16 @@ def report(
     ] = None,
     study: Annotated[
         str | None,
-        typer.Option(help="Which study, if the store holds several; or the TOML file of yours."),
+        typer.Option(
+            metavar="NAME",
+            help="Which study, if the store holds several; or the TOML file of yours.",
+        ),
     ] = None,
     export: Annotated[
         list[Path] | None,
-        typer.Option(help="Write all results as a table: a name in .csv or .parquet."),
+        typer.Option(
+            metavar="PATH", help="Write all results as a table: a name in .csv or .parquet."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
@@ -212,7 +235,8 @@ def report(
 
 def studies(
     name: Annotated[
-        str | None, typer.Argument(help="A study, or a TOML file, to see what is in it.")
+        str | None,
+        typer.Argument(metavar="[NAME]", help="A study, or a TOML file, to see what is in it."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:

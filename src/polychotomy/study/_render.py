@@ -244,15 +244,15 @@ def markdown(grid: Grid) -> str:
         for i, w in enumerate(widths)
     )
     lines = [line(table[0]), f"|{'|'.join(rules)}|", *map(line, table[1:])]
-    notes = [part for note in grid.notes for part in ("", _escaped_markdown(note))]
-    return "\n".join([f"**{_escaped_markdown(grid.caption)}**", "", *lines, *notes])
+    notes = [part for note in grid.notes for part in ("", escaped_markdown(note))]
+    return "\n".join([f"**{escaped_markdown(grid.caption)}**", "", *lines, *notes])
 
 
 def _plain_cell(text: str) -> str:
-    return _escaped_markdown(" ".join(text.split())).replace("|", r"\|")
+    return escaped_markdown(" ".join(text.split())).replace("|", r"\|")
 
 
-def _escaped_markdown(text: str) -> str:
+def escaped_markdown(text: str) -> str:
     """Escape what Markdown or HTML would take for a command."""
     for mark in "\\`*[]":
         text = text.replace(mark, "\\" + mark)

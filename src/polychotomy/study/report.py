@@ -292,9 +292,10 @@ def markdown_report(report: Report) -> str:
     -------
     text : str
     """
-    texts = [f"# {report.name}{f': {report.title}' if report.title else ''}"]
+    escaped = render.escaped_markdown
+    texts = [f"# {escaped(report.name)}{f': {escaped(report.title)}' if report.title else ''}"]
     if report.citation:
-        texts.append(report.citation)
+        texts.append(escaped(report.citation))
     if report.comparisons:
         texts.append(f"All tables: {report.counts}.")
     for heading, lines in (
@@ -303,7 +304,7 @@ def markdown_report(report: Report) -> str:
         ("Failures", tuple(f"{text} ({n} times)" for text, n in report.failures)),
     ):
         if lines:
-            texts.append("\n".join([f"{heading}:", "", *(f"- {line}" for line in lines)]))
+            texts.append("\n".join([f"{heading}:", "", *(f"- {escaped(line)}" for line in lines)]))
     texts += [render.markdown(grid) for grid in _grids(report)]
     texts += [
         f"Ranks by {FIGURE_WORDS[figure]}:\n\n```\n{ranked}\n```"
