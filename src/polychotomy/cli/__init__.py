@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         return _say("stopped.", 130)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # the latter is how the parser puts the former
         # Whoever read our output has enough of it; there is nobody left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141

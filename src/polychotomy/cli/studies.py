@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from ..study.definition import StudyDefinition
     from ..study.driver import Progress
     from ..study.results import StudyResults
-    from ..study.store import Store
     from ..study.units import Unit
 
 TASK = "polychotomy.study.protocol:run_unit"
@@ -148,7 +148,7 @@ def study(
             raise typer.Exit(130) from None
         results = read_results(opened, _whole(name), units)
         _print_results(results, progress, file, as_json)
-        _write(results, opened, units, report or (), export or ())
+        _write(results, report or (), export or ())
         if progress.failed:
             first = opened.failed(units)[0]
             tell(
@@ -228,7 +228,7 @@ def report(
         results = read_results(opened, _whole(study) if study else None)
         if form is not None:
             print(report_text(results, form), end="")
-        _write(results, opened, None, outputs, export or ())
+        _write(results, outputs, export or ())
     for text in results.left_out:
         tell(f"left out, {text}")
 
@@ -372,23 +372,16 @@ def _check_folder(path: Path) -> None:
         raise FileNotFoundError(f"There is no folder {str(path.absolute().parent)!r}.")
 
 
-def _write(
-    results: StudyResults,
-    store: Store,
-    units: list[Unit] | None,
-    reports: Any,
-    exports: Any,
-) -> None:
+def _write(results: StudyResults, reports: Iterable[Path], exports: Iterable[Path]) -> None:
+    from ..study._export import write_csv, write_parquet
     from ..study.report import write_report
 
     for path in reports:
         write_report(results, path)
         tell(f"wrote {path}")
     for path in exports:
-        if path.suffix.lower() == ".csv":
-            store.export_csv(path, units)
-        else:
-            store.export_parquet(path, units)
+        write = write_csv if path.suffix.lower() == ".csv" else write_parquet
+        write([dict(row) for row in results.rows], path)
         tell(f"wrote {path}")
 
 

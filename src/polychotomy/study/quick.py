@@ -114,7 +114,7 @@ def quick_units(
     >>> from polychotomy.study.definition import load_study
     >>> from polychotomy.study.quick import quick_study, quick_units
     >>> study = quick_study(load_study("duan2005"))
-    >>> len(quick_units(study, ["wine"], ["MWV_SVM"], partitions=2))
+    >>> len(quick_units(study, ["waveform_150"], ["MWV_SVM"], partitions=2))
     2
     """
     wanted = list(datasets_wanted) if datasets_wanted is not None else None
