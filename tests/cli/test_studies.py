@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from contextlib import suppress
 
 import pytest
@@ -206,6 +207,19 @@ def test_what_nobody_foresaw_gets_one_line_too(monkeypatch, capsys):
     monkeypatch.setenv("POLYCHOTOMY_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         main(["studies"])
+
+
+def test_warnings_are_one_line(monkeypatch, capsys):
+    def warn():
+        # As warnings are written where no test collects them.
+        sys.stderr.write(warnings.formatwarning("a\nb", UserWarning, "file.py", 1))
+        return []
+
+    before = warnings.formatwarning
+    monkeypatch.setattr("polychotomy.study.definition.study_names", warn)
+    assert main(["studies", "--json"]) == 0
+    assert capsys.readouterr().err == "polychotomy: warning: a b\n"
+    assert warnings.formatwarning is before
 
 
 def test_help_has_examples(capsys):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 import typer
@@ -66,6 +67,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    long_form, warnings.formatwarning = warnings.formatwarning, _warning
+    try:
+        return _run(given)
+    finally:
+        warnings.formatwarning = long_form
+
+
+def _warning(message: Warning | str, *_: object, **__: object) -> str:
+    return f"polychotomy: warning: {' '.join(str(message).split())}\n"
+
+
+def _run(given: list[str]) -> int:
     try:
         code = app(given or ["--help"], prog_name="polychotomy", standalone_mode=False)
         sys.stdout.flush()

@@ -221,6 +221,7 @@ def html_report(report: Report, results: StudyResults) -> str:
         p=render.p_text,
         duration=render.duration,
         unit_words=render.unit_words,
+        breakable=_breakable,
         nearness=_nearness,
         significance=_significance,
     )
@@ -247,6 +248,13 @@ def _time_figure(rows: tuple[TimeRow, ...], what: str) -> Any:
     from . import _figures
 
     return Markup(_figures.time_bars(rows, what))
+
+
+def _breakable(name: str) -> Any:
+    """Let a long name break after its underscores."""
+    from markupsafe import Markup
+
+    return Markup("_<wbr>").join(name.split("_"))
 
 
 def _nearness(standard_errors: float) -> str:
