@@ -1,0 +1,27 @@
+"""Tables with columns of several types: reading, finding out types, bringing into one form.
+
+Needs pandas and pyarrow: ``pip install 'polychotomy[tool]'``.
+"""
+
+from ._columns import Column, infer_column
+from ._errors import TableError
+from ._reading import TableFile, open_table
+from ._schema import TableSchema
+from ._table import Table, check_classes, class_labels, read_table, table_of_frame
+from ._writing import TableWriter, whole_file
+
+__all__ = [
+    "Column",
+    "Table",
+    "TableError",
+    "TableFile",
+    "TableSchema",
+    "TableWriter",
+    "check_classes",
+    "class_labels",
+    "infer_column",
+    "open_table",
+    "read_table",
+    "table_of_frame",
+    "whole_file",
+]

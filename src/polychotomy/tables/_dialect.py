@@ -1,0 +1,165 @@
+"""How a text file is written: packing, encoding, separator, decimal sign."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+from dataclasses import dataclass
+from typing import Any, BinaryIO, cast
+
+from ._errors import TableError
+
+SEPARATORS = ",;\t|"
+BLOCK = 1 << 20
+# How many characters are looked at to find the separator.
+LOOKED_AT = 1 << 16
+NUMBER_WITH_COMMA = re.compile(r"[-+]?\d+,\d+(e[-+]?\d+)?", re.IGNORECASE)
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file with a table is written.
+
+    Parameters
+    ----------
+    packed : bool
+        Whether it is packed by gzip.
+    encoding : str
+        The encoding of its characters.
+    separator : str
+        What stands between fields.
+    decimal : str
+        The decimal sign.
+    header : tuple of str
+        The names of the columns.
+    """
+
+    packed: bool
+    encoding: str
+    separator: str
+    decimal: str
+    header: tuple[str, ...]
+
+
+def find_dialect(stream: BinaryIO, name: str) -> Dialect:
+    """Find out how a text file is written; `name` is for the sentences."""
+    stream.seek(0)
+    packed = stream.read(2) == b"\x1f\x8b"
+    encoding = _encoding(unpacked(stream, packed), name)
+    text = io.TextIOWrapper(unpacked(stream, packed), encoding=encoding, newline="")
+    sample = text.read(LOOKED_AT)
+    text.detach()
+    if not sample.strip():
+        raise TableError(f"{name} is empty.")
+    if len(sample) == LOOKED_AT:
+        # The last line may be cut.
+        sample = sample[: sample.rfind("\n") + 1] or sample
+    separator = _separator(sample)
+    rows = _fields(sample, separator)
+    header = tuple(field.strip() for field in rows[0])
+    _check_header(header, rows[1:], name)
+    return Dialect(packed, encoding, separator, _decimal(rows[1:], separator), header)
+
+
+def unpacked(stream: BinaryIO, packed: bool) -> BinaryIO:
+    """Return the stream from its beginning, unpacked."""
+    stream.seek(0)
+    return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream
+
+
+def looks_like_data(header: tuple[str, ...]) -> bool:
+    """Tell whether a header is rather a first row: half of it, or more, are numbers."""
+    return sum(bool(NUMBER.fullmatch(field)) for field in header) * 2 >= len(header)
+
+
+def _encoding(stream: BinaryIO, name: str) -> str:
+    try:
+        start = stream.read(BLOCK)
+        for mark, encoding in MARKS.items():
+            if start.startswith(mark):
+                return encoding
+        if b"\0" in start:
+            raise TableError(
+                f"{name} holds binary data, not a table; give a CSV or a Parquet file."
+            )
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        block = start
+        while block:
+            decoder.decode(block)
+            block = stream.read(BLOCK)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return _western(start, name)
+    except (EOFError, OSError) as error:
+        if isinstance(error, gzip.BadGzipFile | EOFError):
+            raise TableError(f"{name} is damaged: it cannot be unpacked ({error}).") from None
+        raise
+    return "utf-8"
+
+
+def _western(start: bytes, name: str) -> str:
+    """Return the encoding of Western Windows and old web pages, if there are no control signs."""
+    control = sum(byte < 32 and byte not in b"\t\n\r\f" for byte in start)
+    if control:
+        raise TableError(f"{name} holds binary data, not a table; give a CSV or a Parquet file.")
+    return "cp1252" if not any(byte in b"\x81\x8d\x8f\x90\x9d" for byte in start) else "latin-1"
+
+
+def _fields(sample: str, separator: str) -> list[list[str]]:
+    lines = csv.reader(io.StringIO(sample), delimiter=separator, skipinitialspace=True)
+    try:
+        return [row for row in lines if row]
+    except csv.Error:
+        return [[]]
+
+
+def _separator(sample: str) -> str:
+    """Return the separator that gives most rows the header's number of fields, and the most."""
+
+    def judged(separator: str) -> tuple[float, int]:
+        rows = _fields(sample, separator)
+        width = len(rows[0])
+        agreeing = sum(len(row) == width for row in rows) / len(rows)
+        return (agreeing > 0.9) * (width > 1), width
+
+    return max(SEPARATORS, key=judged)
+
+
+def _decimal(rows: list[list[str]], separator: str) -> str:
+    if separator == ",":
+        return "."
+    fields = [field.strip() for row in rows for field in row]
+    commas = sum(bool(NUMBER_WITH_COMMA.fullmatch(field)) for field in fields)
+    points = sum("." in field and bool(NUMBER.fullmatch(field)) for field in fields)
+    return "," if commas > points else "."
+
+
+def _check_header(header: tuple[str, ...], rows: list[list[str]], name: str) -> None:
+    twice = {field for field in header if field and header.count(field) > 1}
+    if twice and not looks_like_data(header):
+        raise TableError(f"The header of {name} has the name {min(twice)!r} twice; rename one.")
+    if not rows:
+        raise TableError(f"{name} has a header but no rows.")
+    for number, row in enumerate(rows, 1):
+        if len(row) > len(header):
+            raise TableError(
+                f"Row {number} of {name} has {len(row)} fields, the header {len(header)}; quote "
+                "fields that hold the separator."
+            )
+
+
+def dialect_note(dialect: Dialect) -> str | None:
+    """Say what is unusual about a file, for the user to check."""
+    words: list[Any] = []
+    if dialect.encoding not in ("utf-8", "utf-8-sig"):
+        words.append(f"the encoding {dialect.encoding}")
+    if dialect.separator != ",":
+        words.append(f"the separator {dialect.separator!r}")
+    if dialect.decimal != ".":
+        words.append("decimal commas")
+    return f"Read with {' and '.join(words)}." if words else None

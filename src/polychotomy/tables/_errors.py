@@ -1,0 +1,29 @@
+"""What is wrong with a table, in a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class TableError(ValueError):
+    """A table that cannot be used; the message is one sentence for the user.
+
+    Examples
+    --------
+    >>> from polychotomy.tables import TableError
+    >>> raise TableError("The table has no rows.")
+    Traceback (most recent call last):
+        ...
+    polychotomy.tables._errors.TableError: The table has no rows.
+    """
+
+
+def pandas_module() -> Any:
+    """Import pandas, or say how to get it."""
+    try:
+        import pandas
+    except ImportError:
+        raise ModuleNotFoundError(
+            "Tables need pandas and pyarrow: pip install 'polychotomy[tool]'."
+        ) from None
+    return pandas

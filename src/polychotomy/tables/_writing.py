@@ -1,0 +1,119 @@
+"""Writing tables piece by piece, into a file that is there whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from ..persistence import _atomic
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    r"""Open a file that takes the place of another only if nothing goes wrong; ``-`` for stdout.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to.
+
+    Yields
+    ------
+    stream : binary file
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from polychotomy.tables import whole_file
+    >>> path = os.path.join(tempfile.mkdtemp(), "new.csv")
+    >>> with whole_file(path) as stream:
+    ...     _ = stream.write(b"a,b\n")
+    >>> os.path.getsize(path)
+    4
+    """
+    if os.fspath(path) == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        with open(path, "wb") as stream:  # a device or a pipe, which cannot be replaced
+            yield stream
+        return
+    _atomic.refuse(path)
+    target = os.path.realpath(os.fsdecode(path))
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as stream:
+            yield stream
+        with contextlib.suppress(FileNotFoundError):
+            os.chmod(temporary, os.stat(target).st_mode & 0o7777)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+class TableWriter:
+    r"""Writes DataFrames one after the other, as CSV or Parquet.
+
+    Parameters
+    ----------
+    stream : binary file
+        Where to.
+    parquet : bool
+        Parquet in place of CSV.
+
+    Examples
+    --------
+    >>> import io, pandas
+    >>> from polychotomy.tables import TableWriter
+    >>> stream = io.BytesIO()
+    >>> with TableWriter(stream) as writer:
+    ...     writer.write(pandas.DataFrame({"a": [1, 2]}))
+    ...     writer.write(pandas.DataFrame({"a": [3]}))
+    >>> stream.getvalue()
+    b'a\n1\n2\n3\n'
+    """
+
+    def __init__(self, stream: BinaryIO, parquet: bool = False) -> None:
+        self.stream = stream
+        self.parquet = parquet
+        self._writer: Any = None
+
+    def __enter__(self) -> TableWriter:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.parquet and self._writer is not None:
+            self._writer.close()
+
+    def write(self, frame: Any) -> None:
+        """Write the next rows.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The rows; all pieces have the same columns.
+        """
+        if self.parquet:
+            self._write_parquet(frame)
+            return
+        header, self._writer = self._writer is None, True
+        text = frame.to_csv(index=False, header=header, lineterminator="\n", float_format="%.6g")
+        self.stream.write(text.encode())
+
+    def _write_parquet(self, frame: Any) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        schema = None if self._writer is None else self._writer.schema
+        table = pyarrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
+        if self._writer is None:
+            self._writer = pyarrow.parquet.ParquetWriter(self.stream, table.schema)
+        self._writer.write_table(table)
