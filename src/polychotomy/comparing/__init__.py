@@ -1,0 +1,16 @@
+"""Comparing methods on data of one's own: a ranking, how sure it is, and a recommendation."""
+
+from ._candidates import Candidate, Conditions, candidates, default_names
+from ._compare import compare_methods
+from ._comparison import MethodComparison
+from ._judging import HeldOut
+
+__all__ = [
+    "Candidate",
+    "Conditions",
+    "HeldOut",
+    "MethodComparison",
+    "candidates",
+    "compare_methods",
+    "default_names",
+]

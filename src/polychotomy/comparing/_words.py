@@ -1,0 +1,122 @@
+"""A comparison in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ._comparison import MethodComparison
+
+# So many times cheaper is worth a sentence.
+MUCH_CHEAPER = 5.0
+NAMES = {"nll": "negative log-likelihood", "error": "error"}
+
+
+def ranking_text(comparison: MethodComparison) -> str:
+    """Write the ranking as a table of text, with the sentences below it."""
+    rows = comparison.rows
+    width = max(len("method"), *(len(row["method"]) for row in rows)) + 2
+    heads = ("nll", "error", "brier", "calib.", "seconds", "behind the best")
+    lines = [f"   {'method':<{width}}" + "".join(f"{head:>9}" for head in heads[:5]) + "  behind"]
+    for place, row in enumerate(rows, 1):
+        figures = "".join(
+            f"{number(row[key]):>9}" for key in ("nll", "error", "brier", "calibration")
+        )
+        line = f"{place:>2} {row['method']:<{width}}{figures}{row['seconds']:>9.2f}"
+        lines.append(f"{line}  {behind(row)}".rstrip())
+    lines += ["", *comparison.reasons]
+    return "\n".join(lines)
+
+
+def number(value: float) -> str:
+    """Write a figure; nothing for NaN."""
+    return "" if np.isnan(value) else f"{value:.4f}"
+
+
+def behind(row: dict[str, Any]) -> str:
+    """Say how far a method is behind the best."""
+    if row["p_value"] == 1.0 and row["difference"] == 0.0:
+        return "best"
+    if np.isnan(row["difference"]):
+        return "no probabilities"
+    text = f"+{row['difference']:.4f}"
+    if np.isnan(row["standard_error"]):
+        return text
+    text += f" ± {row['standard_error']:.4f}"
+    return text if row["distinguishable"] else f"{text}, not distinguishable"
+
+
+def reasons(comparison: MethodComparison) -> list[str]:
+    """Say why a method is recommended, and what speaks against it."""
+    rows = comparison.rows
+    best, key = rows[0], comparison.criterion
+    sentences = [
+        f"Recommended: {best['method']} "
+        f"({comparison.candidates[best['method']].words}): the least {NAMES[key]} on rows it had "
+        f"not seen, {best[key]:.4f} ({comparison.protocol})."
+    ]
+    sentences += _uncertainty(comparison, rows)
+    sentences += _cheaper(comparison, rows)
+    sentences += _by_error(rows, key)
+    if not comparison.candidates[best["method"]].storable:
+        other = next(
+            (row["method"] for row in rows if comparison.candidates[row["method"]].storable), None
+        )
+        if other is not None:
+            sentences.append(
+                f"{best['method']} cannot be kept in a model file; the best that can is {other}."
+            )
+    if comparison.left_out:
+        words = "; ".join(f"{name} ({why})" for name, why in comparison.left_out.items())
+        sentences.append(f"Left out: {words}.")
+    return sentences
+
+
+def _uncertainty(comparison: MethodComparison, rows: list[dict[str, Any]]) -> list[str]:
+    if len(rows) == 1:
+        return []
+    if comparison.n_splits < 2:
+        return ["One split only: nothing can be said about how sure the ranking is."]
+    alike = [row["method"] for row in rows[1:] if row["distinguishable"] is False]
+    behind = [row["method"] for row in rows[1:] if row["distinguishable"]]
+    few = f" ({comparison.n_splits} splits are few)" if comparison.n_splits < 5 else ""
+    sentences = []
+    if alike:
+        sentences.append(
+            f"Not distinguishable from it{few}: {', '.join(alike)}. Their order may be chance."
+        )
+    if behind:
+        sentences.append(f"Distinguishably behind: {', '.join(behind)}.")
+    return sentences
+
+
+def _cheaper(comparison: MethodComparison, rows: list[dict[str, Any]]) -> list[str]:
+    best = rows[0]
+    cheap = [
+        row
+        for row in rows[1:]
+        if row["distinguishable"] is False and row["seconds"] * MUCH_CHEAPER < best["seconds"]
+    ]
+    if not cheap:
+        return []
+    row = min(cheap, key=lambda one: one["seconds"])
+    times = best["seconds"] / max(row["seconds"], 1e-3)
+    return [
+        f"If time matters: {row['method']} is not distinguishable either and takes "
+        f"1/{times:.0f} of the time."
+    ]
+
+
+def _by_error(rows: list[dict[str, Any]], key: str) -> list[str]:
+    """Name the method with the least error, if it is another one."""
+    if key == "error":
+        return []
+    least = min(rows, key=lambda row: row["error"])
+    if least["error"] >= rows[0]["error"]:
+        return []
+    return [
+        f"The least error is that of {least['method']}, {least['error']:.4f} against "
+        f"{rows[0]['error']:.4f}."
+    ]
