@@ -1,9 +1,10 @@
 """Comparing methods on data of one's own: a ranking, how sure it is, and a recommendation."""
 
 from ._candidates import Candidate, Conditions, candidates, default_names
-from ._compare import compare_methods
+from ._compare import compare_methods, tuned_pipeline
 from ._comparison import MethodComparison
 from ._judging import HeldOut
+from ._report import html_report
 
 __all__ = [
     "Candidate",
@@ -13,4 +14,6 @@ __all__ = [
     "candidates",
     "compare_methods",
     "default_names",
+    "html_report",
+    "tuned_pipeline",
 ]

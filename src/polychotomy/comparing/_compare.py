@@ -283,3 +283,49 @@ def _grouped(chosen: Sequence[Candidate]) -> list[list[Candidate]]:
     for one in chosen:
         groups.setdefault(one.sweep, []).append(one)
     return list(groups.values())
+
+
+def tuned_pipeline(
+    name: str,
+    y: ArrayLike,
+    preprocessor: Any = "scale",
+    *,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Any:
+    """Return a method of a comparison, to be fitted: it tunes itself as it did there.
+
+    Parameters
+    ----------
+    name : str
+        One of `candidates`.
+    y : array-like of shape (n_rows,)
+        The classes it will be fitted to; where a class has few rows there are fewer folds.
+    preprocessor : transformer, "scale" or None, default="scale"
+        What goes before it.
+    random_state, n_jobs
+        As in `compare_methods`.
+
+    Returns
+    -------
+    model : Pipeline or estimator
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from polychotomy.comparing import tuned_pipeline
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = tuned_pipeline("PWC_PSVM", y).fit(X, y)
+    >>> model.predict_proba(X[:1]).shape
+    (1, 3)
+    """
+    from sklearn.pipeline import Pipeline
+
+    (candidate,) = choose([name])
+    numbers, _ = _classes(y)
+    conditions = Conditions(int(np.bincount(numbers).min()), random_state, n_jobs)
+    estimator = candidate.make(conditions)
+    before = _preprocessor(preprocessor)
+    if before is None:
+        return estimator
+    return Pipeline([("inputs", before), ("classifier", estimator)])
