@@ -14,16 +14,18 @@ from collections.abc import Sequence
 
 import typer
 
-from . import studies
+from . import comparisons, models, studies
 
 app = typer.Typer(
     name="polychotomy",
-    help="Multi-class classification from binary classifiers: studies of many methods.",
+    help="Multi-class classification from binary classifiers: for tables, and studies.",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+comparisons.add_to(app)
+models.add_to(app)
 studies.add_to(app)
 
 BAD_INPUT = (ValueError, TypeError, OSError, ImportError)
@@ -43,7 +45,7 @@ def _options(
         False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
     ),
 ) -> None:
-    """Multi-class classification from binary classifiers: studies of many methods."""
+    """Multi-class classification from binary classifiers: for tables, and studies."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

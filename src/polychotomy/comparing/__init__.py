@@ -3,17 +3,20 @@
 from ._candidates import Candidate, Conditions, candidates, default_names
 from ._compare import compare_methods, tuned_pipeline
 from ._comparison import MethodComparison
+from ._evaluation import Evaluation, evaluate_labels
 from ._judging import HeldOut
 from ._report import html_report
 
 __all__ = [
     "Candidate",
     "Conditions",
+    "Evaluation",
     "HeldOut",
     "MethodComparison",
     "candidates",
     "compare_methods",
     "default_names",
+    "evaluate_labels",
     "html_report",
     "tuned_pipeline",
 ]

@@ -13,16 +13,15 @@ from ..classifier import PolychotomyClassifier
 from ..codes import OneVsOne
 from ..decoding import PairwiseCoupling
 from ..machines import SVM, KernelLogisticRegression
+from ..persistence._allowed import OWN
 from ..recipes import recipe, recipes
 from ..search import TwoStepSearchCV
 
 PEERS = "scikit-learn"
 OURS = "polychotomy"
-# Taken up if they are there.
-POOLS = ("POOL", "LS2")
+# Those that this version has not are left out.
 DEFAULT = (
-    *POOLS,
-    *("PSVC", "TKLR", "PWC_PSVM", "PWC_KLR"),
+    *("POOL", "LS2", "PSVC", "TKLR", "PWC_PSVM", "PWC_KLR"),
     *("logistic", "forest", "boosting", "calibrated_svc"),
 )
 # A guess of the work, for the order: what is cheap comes first.
@@ -170,17 +169,18 @@ def prepared(pipe: PolychotomyClassifier, conditions: Conditions) -> Polychotomy
 def _of_pipe(
     name: str, pipe: PolychotomyClassifier, words: str, paper: str, probabilities: bool
 ) -> Candidate:
+    storable = pipe.tempering is None or "polychotomy.tempering.Tempering" in OWN
     effort = MACHINES.get(type(pipe.machine).__name__, 5.0)
     effort *= 1.0 if isinstance(pipe.code, OneVsOne) else 1.5
     if "refit" in pipe.decoder.needs:
         effort *= 3.0
     make = _tuned(pipe, "nll" if probabilities else "duan2003")
-    return Candidate(name, words, paper, OURS, probabilities, True, effort, make, pipe)
+    return Candidate(name, words, paper, OURS, probabilities, storable, effort, make, pipe)
 
 
 def _recipes() -> Iterable[Candidate]:
     for name, one in recipes().items():
-        if name in POOLS:
+        if _is_pool(one):
             continue
         pipe = one.classifier()
         parts = (one.machine, one.code, one.calibrator, one.decoder)
@@ -205,18 +205,25 @@ def _tempered() -> Iterable[Candidate]:
 
 
 def _pools() -> Iterable[Candidate]:
-    """Yield the pool of several pipes, and its relatives, if this version has them."""
+    """Yield the pools of several pipes, if this version has them."""
     words = {
-        "POOL": "our pool: several pipes, one answer",
-        "LS2": "our LS-SVM with calibrated probabilities",
+        "POOL": "our pool: LS-SVM, kernel logistic regression and SVM answer together",
+        "LS2": "our pool of two LS-SVMs",
     }
-    for name in POOLS:
-        try:
-            recipe(name)
-        except (ValueError, TypeError):
-            continue
-        paper = "ours: see docs/methods.md"
-        yield Candidate(name, words[name], paper, OURS, True, True, 10.0, _recipe_maker(name))
+    storable = "polychotomy.pool.PolychotomyPool" in OWN
+    for name, one in recipes().items():
+        if _is_pool(one):
+            text = words.get(name, "a pool of several classifiers")
+            make = _recipe_maker(name)
+            effort = 8.0 if name == "LS2" else 10.0
+            yield Candidate(
+                name, text, "ours, see docs/methods.md", OURS, True, storable, effort, make
+            )
+
+
+def _is_pool(one: Any) -> bool:
+    """Tell whether a recipe is not one pipe."""
+    return getattr(one, "build", None) is not None
 
 
 def _recipe_maker(name: str) -> Callable[[Conditions], Any]:

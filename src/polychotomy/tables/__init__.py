@@ -6,7 +6,7 @@ Needs pandas and pyarrow: ``pip install 'polychotomy[tool]'``.
 from ._columns import Column, infer_column
 from ._errors import TableError
 from ._reading import TableFile, open_table
-from ._schema import TableSchema
+from ._schema import TableSchema, matched_pieces
 from ._table import Table, check_classes, class_labels, read_table, table_of_frame
 from ._writing import TableWriter, whole_file
 
@@ -20,6 +20,7 @@ __all__ = [
     "check_classes",
     "class_labels",
     "infer_column",
+    "matched_pieces",
     "open_table",
     "read_table",
     "table_of_frame",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from .._checks import listed, suggestion
 from ._columns import Column, as_numbers, as_words
 from ._errors import TableError, pandas_module
+from ._reading import PIECE_ROWS, TableFile
 
 MISSING_CATEGORY = "(missing)"
 
@@ -184,3 +185,64 @@ def _numbers(values: Any, decimal: str, first_row: int, where: str) -> Any:
             f"{first_row + place + 1}, where the model takes a finite number."
         )
     return numbers
+
+
+def matched_pieces(
+    file: TableFile, schema: TableSchema, extra: Sequence[str] = (), rows: int = PIECE_ROWS
+) -> Iterator[tuple[Any, dict[str, list[str]], Any]]:
+    r"""Read a file piece by piece, in the form that a model was trained on.
+
+    Parameters
+    ----------
+    file : TableFile
+        The file.
+    schema : TableSchema
+        The columns of the model.
+    extra : sequence of str
+        Further columns to read.
+    rows : int
+        The rows of a piece.
+
+    Yields
+    ------
+    matched, unseen, others : DataFrame, dict, DataFrame
+        As from `TableSchema.matched`, and the further columns.
+
+    Examples
+    --------
+    >>> import io
+    >>> from polychotomy.tables import Column, TableSchema, matched_pieces, open_table
+    >>> schema = TableSchema("kind", (Column("width", "number"),))
+    >>> with open_table(io.BytesIO(b"name,width\na,1\nb,2\nc,3\n")) as file:
+    ...     for matched, unseen, others in matched_pieces(file, schema, ["name"], rows=2):
+    ...         print(matched["width"].tolist(), others["name"].tolist())
+    [1.0, 2.0] ['a', 'b']
+    [3.0] ['c']
+    """
+    schema.check_names(file.names, file.name)
+    for name in extra:
+        if name not in file.names:
+            raise TableError(f"{file.name} has no column {name!r}. {suggestion(name, file.names)}")
+    columns = list(dict.fromkeys([*schema.names, *extra]))
+    numbers = [name for name in schema.of_kind("number") if name not in extra]
+    decimal = "." if file.dialect is None else file.dialect.decimal
+    done = 0
+    for piece in _quickly(file, columns, numbers, rows):
+        matched, unseen = schema.matched(piece, decimal, done, file.name)
+        yield matched, unseen, piece[list(extra)]
+        done += len(piece)
+
+
+def _quickly(file: TableFile, columns: list[str], numbers: list[str], rows: int) -> Iterator[Any]:
+    """Read numbers as such; if a field is none go on with strings, so that it can be named."""
+    done = 0
+    try:
+        for piece in file.pieces(columns, numbers, rows):
+            yield piece
+            done += 1
+    except TableError:
+        raise
+    except ValueError:
+        for number, piece in enumerate(file.pieces(columns, (), rows)):
+            if number >= done:
+                yield piece

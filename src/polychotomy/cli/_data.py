@@ -1,0 +1,142 @@
+"""Where the commands get their tables from: a file, standard input, or a built-in data set."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ._console import tell
+
+if TYPE_CHECKING:
+    from ..tables import Table
+
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+BUILT_IN_TARGET = "class"
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A CSV or Parquet file, - for standard input, or the name of a built-in data set.",
+    ),
+]
+Target = Annotated[
+    str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column of the classes.")
+]
+Drop = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated.")
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Use a column that looks like an identifier."),
+]
+Category = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Numbers of this column stand for categories."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Seed = Annotated[int, typer.Option(help="Seeds the splits and the methods.")]
+Jobs = Annotated[int | None, typer.Option(help="Threads; -1 for all cores [default: 1].")]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A table, with its name and how to read it in Python."""
+
+    table: Table
+    title: str
+    code: str
+
+
+def load_data(
+    data: str,
+    target: str | None,
+    drop: Iterable[str] | None = None,
+    keep: Iterable[str] | None = None,
+    category: Iterable[str] | None = None,
+) -> Loaded:
+    """Read a table, and tell the user what was noticed."""
+    from ..tables import TableError, check_classes, read_table
+
+    options = {"drop": drop or (), "keep": keep or (), "category": category or ()}
+    if is_built_in(data):
+        loaded = _built_in(data, target, options)
+    else:
+        _refuse_unknown(data)
+        if target is None:
+            raise TableError(f"Say which column of {data!r} holds the classes: --target COLUMN.")
+        table = read_table(data, target, **options)
+        title = "standard input" if data == "-" else Path(data).name
+        loaded = Loaded(table, title, _reading_code(data, target, options))
+    for note in loaded.table.notes:
+        tell(note)
+    check_classes(loaded.table.y, loaded.table.schema.target)
+    return loaded
+
+
+def is_built_in(data: str) -> bool:
+    """Tell whether a name is that of a built-in data set; a file of that name goes first."""
+    from .. import datasets
+
+    return data in datasets.names() and not os.path.exists(data)
+
+
+def built_in_frame(name: str) -> Any:
+    """Return a built-in data set as a DataFrame with a column "class"."""
+    import numpy as np
+
+    from .. import datasets
+    from ..tables._errors import pandas_module
+
+    found = datasets.load(name, exact=False)
+    frame = pandas_module().DataFrame(found.X, columns=[str(one) for one in found.feature_names])
+    frame[BUILT_IN_TARGET] = np.asarray(found.y)
+    return frame
+
+
+def _built_in(name: str, target: str | None, options: dict[str, Any]) -> Loaded:
+    from ..tables import TableError, table_of_frame
+
+    if target not in (None, BUILT_IN_TARGET):
+        raise TableError(f"The classes of the built-in data set {name!r} are in 'class'.")
+    frame = built_in_frame(name)
+    table = table_of_frame(frame, BUILT_IN_TARGET, **{**options, "keep": list(frame.columns)})
+    code = f'data = datasets.load("{name}", exact=False)\nX, y = data.X, data.y\n'
+    return Loaded(table, name, f"from polychotomy import datasets\n\n{code}")
+
+
+def _refuse_unknown(data: str) -> None:
+    from .. import datasets
+    from .._checks import suggestion
+    from ..tables import TableError
+
+    if data != "-" and not os.path.exists(data):
+        raise TableError(
+            f"There is no file {data!r}, and no built-in data set of that name. "
+            f"{suggestion(data, datasets.names())}"
+        )
+
+
+def _reading_code(data: str, target: str, options: dict[str, Any]) -> str:
+    more = "".join(f", {name}={list(value)!r}" for name, value in options.items() if value)
+    name = "table.csv" if data == "-" else Path(data).name
+    return (
+        "from polychotomy.tables import read_table\n\n"
+        f"table = read_table({name!r}, {target!r}{more})\n"
+    )
+
+
+def seconds_of(text: str | None) -> float | None:
+    """Return the seconds of a time such as ``90``, ``30s``, ``5m`` or ``2h``; None for "none"."""
+    if text is None or text.lower() == "none":
+        return None
+    found = re.fullmatch(r"(\d+\.?\d*)\s*([a-z]*)", text.strip().lower())
+    if not found or found[2] not in UNITS or not float(found[1]) > 0:
+        raise ValueError(f"--time must be such as 90s, 5m, 2h or none, got {text!r}.")
+    return float(found[1]) * UNITS[found[2]]

@@ -1,0 +1,203 @@
+"""The commands that say which method to use: `compare` and `methods`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ._console import names, print_json, tell
+from ._data import (
+    Category,
+    Data,
+    Drop,
+    Jobs,
+    Json,
+    Keep,
+    Loaded,
+    Seed,
+    Target,
+    load_data,
+    seconds_of,
+)
+
+if TYPE_CHECKING:
+    from ..comparing import MethodComparison
+
+Time = Annotated[
+    str, typer.Option("--time", metavar="TIME", help="How long it may take: 90s, 5m, 2h or none.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to an application."""
+    app.command("compare")(compare)
+    app.command("methods")(methods)
+
+
+def compare(
+    data: Data,
+    target: Target = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these methods: names with commas, or several times."),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All methods that 'polychotomy methods' lists.")
+    ] = False,
+    time: Time = "10m",
+    splits: Annotated[int, typer.Option(min=1, help="How many times to split.")] = 10,
+    test_size: Annotated[
+        float, typer.Option(min=0.01, max=0.99, help="The share of the rows to judge by.")
+    ] = 0.25,
+    nested: Annotated[
+        bool, typer.Option("--nested", help="Nested cross-validation in place of random splits.")
+    ] = False,
+    report: Annotated[
+        Path | None, typer.Option("--report", "-r", help="Write an HTML page about it.")
+    ] = None,
+    drop: Drop = None,
+    keep: Keep = None,
+    category: Category = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    as_json: Json = False,
+) -> None:
+    """Find the best method for a table: a ranking with its uncertainty, and a recommendation.
+
+    Every method is tuned inside each training part, and judged on rows that it has not seen,
+    beside scikit-learn's logistic regression, random forest, gradient boosting and calibrated SVC.
+    What cannot be told apart is said.
+
+    \b
+    Examples:
+      polychotomy compare iris
+      polychotomy compare flowers.csv --target species --time 5m --report flowers.html
+      polychotomy compare flowers.csv -t species --methods POOL,PSVC,logistic --json
+    """  # noqa: D301
+    from ..comparing import compare_methods
+    from ..persistence import _atomic
+
+    limit = seconds_of(time)
+    if everything and methods:
+        raise ValueError("--all and --methods do not go together.")
+    if report is not None:
+        _atomic.refuse(report)
+    loaded = load_data(data, target, drop, keep, category)
+    found = compare_methods(
+        loaded.table.X,
+        loaded.table.y,
+        "all" if everything else names(methods),
+        time_limit=limit,
+        n_splits=splits,
+        protocol="nested" if nested else "hold-out",
+        test_size=test_size,
+        preprocessor=loaded.table.schema.preprocessor(),
+        random_state=seed,
+        n_jobs=jobs,
+    )
+    if as_json:
+        print_json(_numbered(found, loaded))
+    else:
+        print(found)
+    if report is not None:
+        _write_page(found, loaded, report, data)
+    elif not as_json:
+        tell("--report FILE.html shows reliability, confusions, hard pairs and doubtful rows.")
+
+
+def _numbered(found: MethodComparison, loaded: Loaded) -> dict[str, Any]:
+    """Return the comparison for JSON, with rows numbered as in the file."""
+    result = found.to_dict()
+    for row in result["doubtful"]:
+        row["row"] = int(loaded.table.rows[row["row"]])
+    return {"data": loaded.title, **result, "data_notes": list(loaded.table.notes)}
+
+
+def _write_page(found: MethodComparison, loaded: Loaded, path: Path, data: str) -> None:
+    from ..comparing import html_report
+    from ..tables import whole_file
+
+    table = loaded.table
+    page = html_report(
+        found,
+        loaded.title,
+        X=table.X,
+        rows=table.rows,
+        commands=_commands(found, loaded, data),
+        code=_code(found, loaded),
+        notes=table.notes,
+    )
+    with whole_file(path) as stream:
+        stream.write(page.encode())
+    tell(f"wrote {path}")
+
+
+def _commands(found: MethodComparison, loaded: Loaded, data: str) -> str:
+    if not found.candidates[found.recommended].storable:
+        return ""
+    target = f" --target {shlex.quote(loaded.table.schema.target)}"
+    return (
+        f"polychotomy fit {shlex.quote(data)}{target} --method {found.recommended} "
+        "--output model.polychotomy\n"
+        "polychotomy predict model.polychotomy new.csv --output predictions.csv"
+    )
+
+
+def _code(found: MethodComparison, loaded: Loaded) -> str:
+    name = found.recommended
+    if "read_table" in loaded.code:
+        inputs, y, before = "table.X", "table.y", ", table.schema.preprocessor()"
+    else:
+        inputs, y, before = "X", "y", ""
+    first, _, rest = loaded.code.partition("\n")
+    lines = [
+        "from polychotomy.comparing import tuned_pipeline",
+        first,
+        rest.rstrip(),
+        f'model = tuned_pipeline("{name}", {y}{before}).fit({inputs}, {y})',
+        f"model.predict_proba({inputs}[:5])",
+    ]
+    return "\n".join(lines)
+
+
+def methods(
+    name: Annotated[str | None, typer.Argument(help="Only this method.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the methods with a line each, and where they come from.
+
+    \b
+    Examples:
+      polychotomy methods
+      polychotomy methods PWC_PSVM --json
+    """  # noqa: D301
+    from ..comparing import candidates, default_names
+    from ..comparing._candidates import choose
+
+    shown = list(candidates().values()) if name is None else choose([name])
+    default = default_names()
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": one.name,
+                    "words": one.words,
+                    "paper": one.paper,
+                    "family": one.family,
+                    "probabilities": one.probabilities,
+                    "can_be_saved": one.storable,
+                    "default": one.name in default,
+                }
+                for one in shown
+            ]
+        )
+        return
+    widths = [max(len(getattr(one, key)) for one in shown) for key in ("name", "words")]
+    for one in shown:
+        mark = "*" if one.name in default else " "
+        print(f"{mark} {one.name:<{widths[0]}}  {one.words:<{widths[1]}}  {one.paper}")
+    if name is None:
+        print("* compared by default")

@@ -1,0 +1,387 @@
+"""The commands that make and use a model file: `fit`, `predict`, `evaluate` and `explain`."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ._console import print_json, tell
+from ._data import (
+    Category,
+    Data,
+    Drop,
+    Jobs,
+    Json,
+    Keep,
+    Loaded,
+    Seed,
+    Target,
+    built_in_frame,
+    is_built_in,
+    load_data,
+    seconds_of,
+)
+from .comparisons import Time
+
+if TYPE_CHECKING:
+    from ..tables import TableSchema
+
+Model = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A file that 'polychotomy fit' made; - for stdin.")
+]
+SUFFIXES = (".csv", ".parquet", ".jsonl")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to an application."""
+    for command in (fit, predict, evaluate, explain):
+        app.command(command.__name__)(command)
+
+
+def fit(
+    data: Data,
+    target: Target = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="The model file; - for stdout.")
+    ] = "model.polychotomy",
+    method: Annotated[
+        str | None,
+        typer.Option("--method", "-m", help="Which method [default: find the best by comparing]."),
+    ] = None,
+    time: Time = "5m",
+    drop: Drop = None,
+    keep: Keep = None,
+    category: Category = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    as_json: Json = False,
+) -> None:
+    """Train a model on a table and write it to a file.
+
+    Without --method, methods that can be kept in a file are compared first, for at most --time.
+
+    \b
+    Examples:
+      polychotomy fit flowers.csv --target species --method POOL -o flowers.polychotomy
+      polychotomy fit iris -o - | polychotomy predict - new.csv
+    """  # noqa: D301
+    from .. import save
+    from ..comparing import candidates, tuned_pipeline
+    from ..comparing._candidates import choose
+    from ..persistence import _atomic
+
+    limit = seconds_of(time)
+    if output != "-":
+        _atomic.refuse(output)
+    elif as_json:
+        raise ValueError("--json prints to standard output, where --output - puts the model.")
+    if method is not None and not choose([method])[0].storable:
+        known = [one.name for one in candidates().values() if one.family == "scikit-learn"]
+        raise ValueError(
+            f"{method} cannot be kept in a model file that is safe to load; compare it with "
+            f"'polychotomy compare', or choose another (of {', '.join(known)} only logistic and "
+            "forest can)."
+        )
+    loaded = load_data(data, target, drop, keep, category)
+    name = choose([method])[0].name if method else _recommended(loaded, limit, seed, jobs)
+    table = loaded.table
+    model = tuned_pipeline(
+        name, table.y, table.schema.preprocessor(), random_state=seed, n_jobs=jobs
+    )
+    model.fit(table.X, table.y)
+    types = {column.name: column.kind for column in table.schema.columns}
+    about = {"method": name, "data": loaded.title, "table": table.schema.to_dict()}
+    if output == "-":
+        save(model, sys.stdout.buffer, feature_types=types, metadata=about)
+        sys.stdout.buffer.flush()
+    else:
+        save(model, output, feature_types=types, metadata=about)
+    facts: dict[str, Any] = {
+        "method": name,
+        "rows": len(table.y),
+        "classes": sorted(set(table.y.tolist())),
+    }
+    if as_json:
+        print_json({**facts, "output": output, "columns": types, "notes": list(table.notes)})
+    elif output != "-":
+        tell(f"wrote {output}: {name}, {len(table.y)} rows, {len(facts['classes'])} classes.")
+
+
+def _recommended(loaded: Loaded, limit: float | None, seed: int, jobs: int | None) -> str:
+    from ..comparing import candidates, compare_methods, default_names
+
+    known = candidates()
+    found = compare_methods(
+        loaded.table.X,
+        loaded.table.y,
+        [name for name in default_names() if known[name].storable],
+        time_limit=limit,
+        n_splits=5,
+        preprocessor=loaded.table.schema.preprocessor(),
+        random_state=seed,
+        n_jobs=jobs,
+    )
+    for sentence in found.reasons:
+        tell(sentence)
+    return found.recommended
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A loaded model and what its file says."""
+
+    model: Any
+    header: dict[str, Any]
+    schema: TableSchema
+
+
+def _open_model(path: str, data: str) -> _Opened:
+    from ..persistence import describe, load
+    from ..tables import TableSchema
+
+    if path == "-":
+        if data == "-":
+            raise ValueError("MODEL and DATA cannot both be standard input.")
+        content = sys.stdin.buffer.read()
+    elif os.path.isdir(path):
+        raise ValueError(f"{path!r} is a directory; give a model file.")
+    else:
+        try:
+            content = Path(path).read_bytes()
+        except FileNotFoundError:
+            raise ValueError(
+                f"There is no model file {path!r}; make one: polychotomy fit."
+            ) from None
+        except PermissionError:
+            raise ValueError(f"{path!r} may not be read: permission denied.") from None
+    header = describe(io.BytesIO(content))
+    metadata = header["metadata"]
+    schema = TableSchema.from_dict(metadata.get("table") if isinstance(metadata, dict) else None)
+    return _Opened(load(io.BytesIO(content)), header, schema)
+
+
+def _pieces(
+    data: str, schema: TableSchema, extra: list[str], unseen: dict[str, set[str]]
+) -> Iterator[tuple[Any, Any]]:
+    """Go through a table: its rows as the model takes them, and further columns as they are."""
+    from ..tables import matched_pieces, open_table
+
+    if is_built_in(data):
+        frame = built_in_frame(data)
+        matched, new = schema.matched(frame, where=data)
+        _collect(unseen, new)
+        yield matched, frame[extra]
+        return
+    with open_table(data) as file:
+        for matched, new, others in matched_pieces(file, schema, extra):
+            _collect(unseen, new)
+            yield matched, others
+
+
+def _collect(unseen: dict[str, set[str]], new: dict[str, list[str]]) -> None:
+    for column, words in new.items():
+        unseen.setdefault(column, set()).update(words)
+
+
+def _tell_unseen(unseen: dict[str, set[str]]) -> None:
+    for column, words in unseen.items():
+        some = ", ".join(repr(word) for word in sorted(words)[:3])
+        more = "" if len(words) <= 3 else f" and {len(words) - 3} more"
+        tell(
+            f"column {column!r} has categories that training has not seen ({some}{more}); they "
+            "count as none of those known."
+        )
+
+
+def predict(
+    model: Model,
+    data: Data,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help=".csv, .parquet or .jsonl; - for stdout."
+        ),
+    ] = "-",
+    copy: Annotated[
+        list[str] | None,
+        typer.Option("--copy", metavar="COLUMN", help="Copy a column of the table; repeatable."),
+    ] = None,
+    labels_only: Annotated[
+        bool, typer.Option("--labels-only", help="Leave the probabilities out.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Write a JSON object a line, for machines.")
+    ] = False,
+) -> None:
+    """Predict classes and probabilities for the rows of a table, of any length.
+
+    Columns are found by their names; others than those of the training are ignored.
+
+    \b
+    Examples:
+      polychotomy predict flowers.polychotomy new.csv -o predictions.parquet --copy id
+      zcat big.csv.gz | polychotomy predict flowers.polychotomy - | head
+    """  # noqa: D301
+    from ..tables import TableWriter, whole_file
+
+    suffix = Path(output).suffix.lower()
+    if output != "-" and suffix not in SUFFIXES and os.path.splitext(output)[1]:
+        raise ValueError(f"--output must end in .csv, .parquet or .jsonl, got {output!r}.")
+    opened = _open_model(model, data)
+    unseen: dict[str, set[str]] = {}
+    pieces = _pieces(data, opened.schema, copy or [], unseen)
+    count = 0
+    with whole_file(output) as stream, TableWriter(stream, suffix == ".parquet") as writer:
+        for matched, others in pieces:
+            answers = _answers(opened.model, matched, others, labels_only)
+            count += len(answers)
+            if as_json or suffix == ".jsonl":
+                stream.write(_json_lines(answers))
+            else:
+                writer.write(answers)
+    _tell_unseen(unseen)
+    if output != "-":
+        tell(f"wrote {output}: {count} rows.")
+
+
+def _answers(model: Any, matched: Any, others: Any, labels_only: bool) -> Any:
+    answers = others.reset_index(drop=True).copy()
+    classes = model.classes_
+    if not len(matched):
+        answers["predicted"] = []
+        return answers
+    if not hasattr(model, "predict_proba"):
+        answers["predicted"] = model.predict(matched)
+        return answers
+    p = model.predict_proba(matched)
+    answers["predicted"] = classes[p.argmax(axis=1)]
+    if not labels_only:
+        for k, label in enumerate(classes.tolist()):
+            answers[f"probability_{label}"] = p[:, k]
+    return answers
+
+
+def _json_lines(frame: Any) -> bytes:
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+
+
+def evaluate(
+    model: Model,
+    data: Data,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", metavar="COLUMN", help="The classes [default: as trained]."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Judge a model on labelled rows: error, NLL, Brier score, calibration, confusions.
+
+    \b
+    Examples:
+      polychotomy evaluate flowers.polychotomy test.csv
+    """  # noqa: D301
+    from ..comparing import evaluate_labels
+    from ..tables import TableError
+
+    opened = _open_model(model, data)
+    name = target or opened.schema.target
+    unseen: dict[str, set[str]] = {}
+    parts, labels = [], []
+    for matched, others in _pieces(data, opened.schema, [name], unseen):
+        known = others[name].notna().to_numpy()
+        labels.append(others[name][known])
+        if known.any():
+            parts.append(_scores(opened.model, matched[known]))
+    if not parts:
+        raise TableError(f"No row of {data!r} has a class in {name!r}.")
+    found = evaluate_labels(opened.model.classes_, labels, parts, opened.header["metadata"])
+    _tell_unseen(unseen)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print(found)
+
+
+def _scores(model: Any, matched: Any) -> tuple[Any, Any]:
+    """Return the numbers of the predicted classes, and the probabilities if there are any."""
+    import numpy as np
+
+    if hasattr(model, "predict_proba"):
+        p = model.predict_proba(matched)
+        return p.argmax(axis=1), p
+    return np.searchsorted(model.classes_, model.predict(matched)), None
+
+
+def explain(
+    model: Model,
+    data: Data,
+    row: Annotated[int, typer.Option("--row", "-n", min=1, help="Which row, counted from 1.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Show what each binary machine said about a row, and how that was decoded.
+
+    \b
+    Examples:
+      polychotomy explain flowers.polychotomy new.csv --row 17
+    """  # noqa: D301
+    from ..plots._estimators import find_classifier
+    from ..tables import TableError
+
+    opened = _open_model(model, data)
+    before = 0
+    for matched, _ in _pieces(data, opened.schema, [], {}):
+        if row <= before + len(matched):
+            one = matched.iloc[[row - 1 - before]]
+            break
+        before += len(matched)
+    else:
+        raise TableError(f"{data!r} has {before} rows; there is no row {row}.")
+    values = {key: _plain(value) for key, value in one.iloc[0].items()}
+    try:
+        classifier, steps = find_classifier(opened.model)
+    except TypeError:
+        _explain_whole(opened.model, one, values, as_json)
+        return
+    inputs = one
+    for step in steps:
+        inputs = step.transform(inputs)
+    explanation = classifier.explain(inputs)
+    if as_json:
+        print_json({"row": row, "inputs": values, **asdict(explanation)})
+        return
+    print(
+        "\n".join(
+            f"{key}: {'missing' if value is None else value}" for key, value in values.items()
+        )
+    )
+    print(f"\n{explanation}")
+
+
+def _explain_whole(model: Any, one: Any, values: dict[str, Any], as_json: bool) -> None:
+    """Say what a model answers that is not made of binary machines, or of several such."""
+    p = model.predict_proba(one)[0]
+    order = (-p).argsort()
+    ranking = [
+        {"class": model.classes_.tolist()[k], "probability": float(p[k])} for k in order.tolist()
+    ]
+    if as_json:
+        print_json({"inputs": values, "answers": [], "classes": ranking})
+        return
+    tell("this model is not one set of binary machines; here is its answer as a whole.")
+    for entry in ranking:
+        print(f"{entry['class']!s:<20}  {entry['probability']:.3f}")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return None if value != value else value
+    return value.item() if hasattr(value, "item") else value
