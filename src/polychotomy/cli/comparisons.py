@@ -78,11 +78,13 @@ def compare(
       polychotomy compare flowers.csv -t species --methods POOL,PSVC,logistic --json
     """  # noqa: D301
     from ..comparing import compare_methods
+    from ..comparing._candidates import choose
     from ..persistence import _atomic
 
     limit = seconds_of(time)
     if everything and methods:
         raise ValueError("--all and --methods do not go together.")
+    choose("all" if everything else names(methods))
     if report is not None:
         _atomic.refuse(report)
     loaded = load_data(data, target, drop, keep, category)

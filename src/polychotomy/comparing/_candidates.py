@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from sklearn.base import clone
 
-from .._checks import suggestion
+from .._checks import listed
 from ..classifier import PolychotomyClassifier
 from ..codes import OneVsOne
 from ..decoding import PairwiseCoupling
@@ -137,9 +138,10 @@ def choose(names: Iterable[str] | str | None) -> list[Candidate]:
     chosen = []
     for name in names:
         if not isinstance(name, str) or _plain(name) not in plain:
+            near = get_close_matches(_plain(str(name)), plain, n=2)
+            hint = f"Did you mean {listed(plain[key] for key in near)}? " if near else ""
             raise ValueError(
-                f"Unknown method {name!r}. {suggestion(str(name), [key.lower() for key in known])}"
-                " `polychotomy methods` lists them."
+                f"Unknown method {name!r}. {hint}'polychotomy methods' lists what there is."
             )
         chosen.append(known[plain[_plain(name)]])
     if not chosen:

@@ -87,9 +87,9 @@ class TableSchema:
         lacking = [name for name in self.names if name not in names]
         if lacking:
             which = "the column" if len(lacking) == 1 else "the columns"
-            hint = suggestion(lacking[0], [str(name) for name in names])
             raise TableError(
-                f"{where} lacks {which} {listed(lacking, 'and')}, which the model needs. {hint}"
+                f"{where} lacks {which} {listed(lacking[:5], 'and')}, which the model needs; it "
+                f"has {listed([*names][:10], 'and')}."
             )
 
     def matched(

@@ -85,12 +85,13 @@ class TableWriter:
         self.stream = stream
         self.parquet = parquet
         self._writer: Any = None
+        self._schema: Any = None
 
     def __enter__(self) -> TableWriter:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self.parquet and self._writer is not None:
+        if self._writer is not None:
             self._writer.close()
 
     def write(self, frame: Any) -> None:
@@ -101,19 +102,36 @@ class TableWriter:
         frame : DataFrame
             The rows; all pieces have the same columns.
         """
-        if self.parquet:
-            self._write_parquet(frame)
-            return
-        header, self._writer = self._writer is None, True
-        text = frame.to_csv(index=False, header=header, lineterminator="\n", float_format="%.6g")
-        self.stream.write(text.encode())
-
-    def _write_parquet(self, frame: Any) -> None:
         import pyarrow
-        import pyarrow.parquet
 
-        schema = None if self._writer is None else self._writer.schema
-        table = pyarrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
-        if self._writer is None:
+        table = pyarrow.Table.from_pandas(frame, schema=self._schema, preserve_index=False)
+        first, self._schema = self._schema is None, table.schema
+        if not self.parquet:
+            if first:
+                names = table.schema.names
+                self.stream.write(_csv(pyarrow.table([[name] for name in names], names=names)))
+            self.stream.write(_csv(table))
+            return
+        if first:
+            import pyarrow.parquet
+
             self._writer = pyarrow.parquet.ParquetWriter(self.stream, table.schema)
         self._writer.write_table(table)
+
+
+def _csv(table: Any) -> bytes:
+    """Write rows as CSV, with quotes only where some field needs them."""
+    import pyarrow
+    import pyarrow.csv
+
+    for style in ("none", "needed"):
+        buffer = pyarrow.BufferOutputStream()
+        options = pyarrow.csv.WriteOptions(include_header=False, quoting_style=style)
+        try:
+            pyarrow.csv.write_csv(table, buffer, options)
+        except pyarrow.ArrowInvalid:
+            if style == "needed":
+                raise
+        else:
+            break
+    return bytes(buffer.getvalue())
