@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import re
+import zlib
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
@@ -95,10 +96,8 @@ def _encoding(stream: BinaryIO, name: str) -> str:
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return _western(start, name)
-    except (EOFError, OSError) as error:
-        if isinstance(error, gzip.BadGzipFile | EOFError):
-            raise TableError(f"{name} is damaged: it cannot be unpacked ({error}).") from None
-        raise
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise TableError(f"{name} is damaged: it cannot be unpacked ({error}).") from None
     return "utf-8"
 
 

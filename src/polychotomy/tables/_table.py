@@ -156,6 +156,8 @@ def table_of_frame(
     if not labelled.all():
         count = int((~labelled).sum())
         notes.append(f"{count} {'row has' if count == 1 else 'rows have'} no {target!r}: left out.")
+    if not labelled.any():
+        raise TableError(f"No row of {where} has a class in {target!r}.")
     frame = frame[labelled]
     y = class_labels(frame[target], decimal, where)
     dropped = {target, *drop}

@@ -1,0 +1,381 @@
+"""The commands for tables, end to end."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import polychotomy
+from browser import CHROMIUM, Browser
+from commands import Commands
+from polychotomy.persistence import describe
+
+N = 120
+
+
+def animals():
+    """A table with all that is odd: an id, categories, missing values, names to be quoted."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, N)
+    other = rng.random(N) < 0.2
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(5000, 5000 + N),
+            "Größe, in cm": (kind + rng.normal(0, 0.6, N)).round(2),
+            "Farbe": np.array(["röt", "grün", "blau"])[(kind + other) % 3],
+            "noise": rng.normal(0, 1, N).round(3),
+            "Art": np.array(["Fuchs", "Häse", "Igel"])[kind],
+        }
+    )
+    frame.loc[::9, "Größe, in cm"] = np.nan
+    frame.loc[::11, "Farbe"] = None
+    return frame
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory):
+    server = Commands(tmp_path_factory.mktemp("tables"))
+    frame = animals()
+    folder = server.folder
+    frame.to_csv(folder / "plain.csv", index=False)
+    frame.to_csv(folder / "semicolons.csv", index=False, sep=";", decimal=",", encoding="cp1252")
+    frame.to_csv(folder / "quoted.csv", index=False, quoting=1, encoding="utf-8-sig")
+    frame.to_csv(folder / "tabs.tsv", index=False, sep="\t", encoding="utf-16")
+    frame.to_csv(folder / "packed.csv.gz", index=False)
+    frame.to_parquet(folder / "columns.parquet")
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def model(commands):
+    """A model of the animals."""
+    made = commands.run("fit", "plain.csv", "-t", "Art", "-m", "PWC_PSVM", "-o", "animals.model")
+    assert made.code == 0, made.err
+    return "animals.model"
+
+
+FORMS = [
+    "plain.csv",
+    "semicolons.csv",
+    "quoted.csv",
+    "tabs.tsv",
+    "packed.csv.gz",
+    "columns.parquet",
+]
+
+
+def test_all_ways_to_write_a_table_give_the_same_predictions(commands, model):
+    outputs = [commands.run("predict", model, name, "--copy", "id") for name in FORMS]
+    assert all(one.code == 0 for one in outputs)
+    assert len({one.out for one in outputs}) == 1
+    rows = pd.read_csv(commands.folder / ".out")
+    assert list(rows) == [
+        "id",
+        "predicted",
+        *(f"probability_{k}" for k in ("Fuchs", "Häse", "Igel")),
+    ]
+    assert np.allclose(rows.iloc[:, 2:].sum(axis=1), 1.0)
+    assert (rows["predicted"] == animals()["Art"]).mean() > 0.7
+
+
+def test_predictions_are_those_of_the_model_in_python(commands, model):
+    said = commands.run("predict", model, "plain.csv", "--json")
+    rows = [json.loads(line) for line in said.out.splitlines()]
+    loaded = polychotomy.load(commands.folder / model)
+    p = loaded.predict_proba(animals())
+    assert np.array_equal([list(row.values())[1:] for row in rows], p)
+    assert [row["predicted"] for row in rows] == loaded.classes_[p.argmax(axis=1)].tolist()
+
+
+def test_the_model_file_knows_its_columns(commands, model):
+    header = describe(commands.folder / model)
+    types = {one["name"]: one["type"] for one in header["features"]}
+    assert types == {"Größe, in cm": "number", "Farbe": "category", "noise": "number"}
+    table = header["metadata"]["table"]
+    assert table["target"] == "Art"
+    assert table["columns"][1]["categories"] == ["blau", "grün", "röt"]
+    assert header["metadata"]["method"] == "PWC_PSVM"
+
+
+def test_parquet_and_standard_streams(commands, model):
+    wrote = commands.run("predict", model, "plain.csv", "-o", "answers.parquet", "--copy", "Farbe")
+    assert wrote.code == 0
+    assert wrote.out == ""
+    frame = pd.read_parquet(commands.folder / "answers.parquet")
+    assert frame.shape == (N, 5)
+    piped = commands.run("predict", model, "-", stdin=commands.folder / "columns.parquet")
+    assert piped.out.splitlines()[1].split(",")[0] == frame["predicted"][0]
+    on_stdout = commands.run("fit", "plain.csv", "-t", "Art", "-m", "logistic", "-o", "-")
+    loaded = polychotomy.load(io.BytesIO(on_stdout.raw))
+    assert loaded.classes_.tolist() == ["Fuchs", "Häse", "Igel"]
+
+
+def test_new_columns_lacking_ones_and_new_categories(commands, model):
+    frame = animals().drop(columns=["Art", "id"])[:3]
+    frame["new"] = 1
+    frame.loc[0, "Farbe"] = "lila"
+    frame.to_csv(commands.folder / "new.csv", index=False)
+    said = commands.run("predict", model, "new.csv")
+    assert said.code == 0
+    assert len(said.out.splitlines()) == 4
+    assert "'lila'" in said.err
+    frame.drop(columns="noise").to_csv(commands.folder / "new.csv", index=False)
+    lacking = commands.run("predict", model, "new.csv", "-o", "none.csv")
+    refused(lacking, "lacks the column 'noise'")
+    frame["noise"] = ["1.5", "much", "2"]
+    frame.to_csv(commands.folder / "new.csv", index=False)
+    wrong = commands.run("predict", model, "new.csv", "-o", "none.csv")
+    refused(wrong, "'much' in column 'noise', row 2")
+    assert not (commands.folder / "none.csv").exists()
+
+
+def test_a_wrong_field_far_down_leaves_no_file(commands, model):
+    good = animals()[["Größe, in cm", "Farbe", "noise"]].to_csv(index=False).splitlines()
+    lines = [good[0], *good[2:3] * 30_000, '1.0,röt,"1,5"']
+    (commands.folder / "long.csv").write_text("\n".join(lines))
+    before = sorted(os.listdir(commands.folder))
+    wrong = commands.run("predict", model, "long.csv", "-o", "long_answers.csv")
+    refused(wrong, "'1,5' in column 'noise', row 30001")
+    assert sorted(os.listdir(commands.folder)) == before
+
+
+def test_evaluate(commands, model):
+    found = commands.run("evaluate", model, "quoted.csv", "--json").json
+    p = polychotomy.load(commands.folder / model).predict_proba(animals())
+    y = np.unique(animals()["Art"], return_inverse=True)[1]
+    assert found["rows"] == N
+    assert found["error"] == pytest.approx(np.mean(p.argmax(axis=1) != y))
+    assert found["nll"] == pytest.approx(-np.log(p[np.arange(N), y]).mean())
+    assert np.sum(found["confusion"]) == N
+    text = commands.run("evaluate", model, "quoted.csv").out
+    assert f"{found['nll']:.4f}" in text
+
+
+def test_evaluate_with_a_class_that_the_model_does_not_know(commands, model):
+    frame = animals()
+    frame.loc[0, "Art"] = "Maus"
+    frame.to_csv(commands.folder / "mouse.csv", index=False)
+    found = commands.run("evaluate", model, "mouse.csv", "--json").json
+    assert found["unknown_classes"] == 1
+    assert found["classes"][-1] == "Maus"
+
+
+def test_explain_says_what_every_machine_said(commands, model):
+    found = commands.run("explain", model, "plain.csv", "--row", "2", "--json").json
+    assert len(found["answers"]) == 3
+    predicted = commands.run("predict", model, "plain.csv").out.splitlines()[2]
+    assert predicted.split(",")[0] == found["prediction"]
+    assert found["inputs"]["Farbe"] == animals()["Farbe"][1]
+    text = commands.run("explain", model, "plain.csv", "--row", "2").out
+    assert "decoded by PairwiseCoupling" in text
+    refused(commands.run("explain", model, "plain.csv", "--row", "121"), "there is no row 121")
+
+
+def test_compare_prints_a_ranking_and_reasons(commands):
+    few = ("--methods", "PWC_PSVM,MWV_SVM", "--splits", "2")
+    said = commands.run("compare", "semicolons.csv", "--target", "Art", *few)
+    assert said.code == 0
+    assert "Recommended: PWC_PSVM" in said.out
+    assert "no probabilities" in said.out
+    assert "'id' looks like an identifier" in said.err
+    assert "the separator ';' and decimal commas" in said.err
+    found = commands.run("compare", "semicolons.csv", "--target", "Art", *few, "--json").json
+    assert [row["method"] for row in found["ranking"]] == ["PWC_PSVM", "MWV_SVM"]
+    assert found["splits"] == 2
+    assert np.sum(found["confusion"]) == 2 * 30
+
+
+def test_compare_a_built_in_set_within_a_budget(commands):
+    options = ("--methods", "PWC_PSVM,boosting", "--time", "3s", "--splits", "40", "--json")
+    said = commands.run("compare", "iris", *options)
+    assert said.code == 0, said.err
+    found = said.json
+    assert found["seconds"] < 6
+    assert "of the 40 wanted" in found["protocol"]
+    text = " ".join(found["reasons"])
+    assert all(name in text for name in found["left_out"])
+
+
+def test_fit_without_a_method_takes_the_recommendation(commands):
+    frame = animals()[::2].drop(columns="Farbe")
+    frame.to_csv(commands.folder / "half.csv", index=False)
+    made = commands.run(
+        "fit", "half.csv", "-t", "Art", "--time", "4s", "-o", "best.model", "--json"
+    )
+    assert made.code == 0, made.err
+    assert f"Recommended: {made.json['method']}" in made.err
+    assert describe(commands.folder / "best.model")["metadata"]["method"] == made.json["method"]
+
+
+def test_methods_are_listed_with_their_papers(commands):
+    lines = commands.run("methods").out.splitlines()
+    assert len(lines) > 55
+    (line,) = (line for line in lines if "PWC_KLR " in line)
+    assert "Duan and Keerthi (2005)" in line
+    (one,) = commands.run("methods", "pwc-psvm", "--json").json
+    assert one["name"] == "PWC_PSVM"
+
+
+def refused(result, *words):
+    """Check for one line on standard error, no traceback, and a code of 2."""
+    assert result.code == 2, result
+    last = result.err.splitlines()[-1]
+    assert last.startswith("polychotomy: error: "), result.err
+    assert "Traceback" not in result.err
+    assert result.out == ""
+    for word in words:
+        assert word in last
+
+
+BAD = {
+    "empty.csv": (b"", "is empty"),
+    "spaces.csv": (b"\n \n\n", "is empty"),
+    "header.csv": (b"a,kind\n", "no rows"),
+    "one_column.csv": (b"kind\nx\ny\n", "one column only"),
+    "no_target.csv": (b"a,kinds\n1,x\n2,y\n", "no column 'kind'. Did you mean 'kinds'?"),
+    "no_header.csv": (b"5.1,3.5,x\n4.9,3.0,y\n", "first line looks like data"),
+    "one_class.csv": (b"a,kind\n1,x\n2,x\n", "one class only, 'x'"),
+    "one_row.csv": (b"a,kind\n1,x\n2,x\n3,y\n4,x\n", "Class 'y' has 1 row"),
+    "no_labels.csv": (b"a,kind\n1,\n2,\n", "No row of no_labels.csv has a class"),
+    "junk.csv": (bytes(range(256)) * 20, "binary data"),
+    "sheet.xlsx": (b"PK\x03\x04" + b"\0" * 50, "Excel"),
+    "broken.parquet": (b"PAR1" + b"\0" * 50, "damaged Parquet"),
+    "broken.csv.gz": (b"\x1f\x8b\x08\0" + b"\1" * 30, "cannot be unpacked"),
+    "ragged.csv": (b"a,kind\n1,x\n2,y,3\n", "Row 2"),
+    "ragged_far.csv": (b"a,kind\n" + b"1,x\n" * 30_000 + b"2,y,3\n", "30002"),
+    "twice.csv": (b"a,a,kind\n1,2,x\n3,4,y\n", "'a' twice"),
+    "dates.csv": (b"d,kind\n" + b"2024-01-05,x\n2024-02-05,y\n" * 5, "holds dates"),
+    "infinite.csv": (b"a,kind\n" + b"1,x\ninf,y\n" * 5, "infinite"),
+    "nothing_left.csv": (b"a,kind\n" + b"1,x\n1,y\n" * 5, "no column to learn from"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_get_one_line(commands, name):
+    content, words = BAD[name]
+    (commands.folder / name).write_bytes(content)
+    result = commands.run("fit", name, "-t", "kind", "-m", "logistic", "-o", "bad.model")
+    refused(result, words)
+    assert not (commands.folder / "bad.model").exists()
+
+
+def test_free_text_and_quantities_are_refused(commands):
+    texts = [f"this is text number {k} of many" for k in range(60)]
+    frame = pd.DataFrame({"t": texts, "n": np.arange(60) % 7, "kind": ["a", "b"] * 30})
+    frame.to_csv(commands.folder / "texts.csv", index=False)
+    refused(commands.run("compare", "texts.csv", "-t", "kind"), "free text")
+    frame["n"] = np.random.default_rng(0).random(60)
+    frame[["kind", "n"]].to_csv(commands.folder / "texts.csv", index=False)
+    refused(commands.run("compare", "texts.csv", "-t", "n"), "looks like a quantity")
+
+
+def test_bad_places_and_options(commands, model):
+    (commands.folder / "folder").mkdir()
+    run = commands.run
+    refused(run("compare", "folder", "-t", "kind"), "is a directory")
+    refused(run("predict", "folder", "plain.csv"), "is a directory")
+    refused(run("compare", "nowhere.csv", "-t", "kind"), "no file 'nowhere.csv'")
+    refused(run("compare", "plain.csv"), "--target")
+    refused(run("compare", "plain.csv", "-t", "Art", "--time", "soon"), "--time")
+    refused(run("compare", "plain.csv", "-t", "Art", "--methods", "PWC_SVMM"), "Did you mean")
+    refused(run("compare", "plain.csv", "-t", "Art", "--drop", "farbe"), "'farbe'")
+    refused(run("compare", "plain.csv", "-t", "Art", "--report", "no/where.html"), "no directory")
+    refused(run("fit", "plain.csv", "-t", "Art", "-m", "boosting"), "cannot be kept")
+    refused(run("fit", "plain.csv", "-t", "Art", "-o", "folder"), "is a directory")
+    refused(run("predict", "plain.csv", "plain.csv"), "not a polychotomy model file")
+    refused(run("predict", "nothing.model", "plain.csv"), "no model file")
+    refused(run("predict", model, "plain.csv", "-o", "answers.xlsx"), ".parquet")
+    refused(run("predict", "-", "-"), "both")
+
+
+def test_files_that_may_not_be_read(commands, model, monkeypatch, capsys):
+    secret = commands.folder / "secret.csv"
+    secret.write_bytes(b"a,kind\n1,x\n")
+    secret.chmod(0)
+    if os.access(secret, os.R_OK):  # the superuser may read everything
+        from pathlib import Path
+
+        def refuse(*_, **__):
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(Path, "open", refuse)
+        from polychotomy.cli import main
+
+        assert main(["fit", str(secret), "-t", "kind"]) == 2
+        text = capsys.readouterr().err
+    else:
+        result = commands.run("fit", secret, "-t", "kind")
+        refused(result)
+        text = result.err
+    assert "permission denied" in text
+
+
+def test_a_million_rows_in_bounded_memory(commands):
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 1000)
+    block = "".join(
+        f"{k + u:.2f},c{k}\n" for k, u in zip(kind, rng.normal(0, 0.5, 1000), strict=True)
+    )
+    small, big = commands.folder / "small.csv", commands.folder / "big.csv"
+    small.write_text("u,kind\n" + block)
+    with big.open("w") as file:
+        file.write("u,kind\n")
+        for _ in range(1000):
+            file.write(block)
+    assert commands.run("fit", small, "-t", "kind", "-m", "logistic", "-o", "line.model").code == 0
+    one = commands.run("predict", "line.model", small, "-o", "small.parquet")
+    many = commands.run("predict", "line.model", big, "-o", "big.parquet")
+    assert many.code == 0, many.err
+    # All at once they would take 24 bytes for the numbers alone, and as much again for labels.
+    assert many.kilobytes - one.kilobytes < 40_000
+    import pyarrow.parquet
+
+    assert pyarrow.parquet.ParquetFile(commands.folder / "big.parquet").metadata.num_rows == 10**6
+
+
+def test_a_real_pipe(commands, model):
+    """The reader of the output goes away: no traceback, and the program stops."""
+    program = f"'{sys.executable}' -m polychotomy"
+    pipe = f"cat plain.csv | {program} predict {model} - --labels-only | head -n 2"
+    done = subprocess.run(
+        ["sh", "-c", pipe], cwd=commands.folder, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.splitlines()[0] == "predicted"
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+def test_the_page_in_a_browser(commands, tmp_path):
+    wide = animals()
+    wide.columns = ["id", "<b>Größe</b>", "Farbe", "noise", "Art"]
+    wide.to_csv(commands.folder / "wide.csv", index=False)
+    options = ("--methods", "PWC_PSVM,MWV_SVM,logistic", "--splits", "3", "--report", "page.html")
+    made = commands.run("compare", "wide.csv", "-t", "Art", *options)
+    assert made.code == 0, made.err
+    page = commands.folder / "page.html"
+    assert page.stat().st_size < 500_000
+    with Browser(tmp_path) as browser:
+        for width, dark in ((400, False), (1200, True)):
+            browser.open(page, width=width, dark=dark)
+            assert browser.evaluate("document.documentElement.scrollWidth") <= width
+            ground = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+            light = sum(int(part) for part in ground.strip("rgba() ").split(",")[:3])
+            assert (light < 200) == dark
+        assert browser.complaints == []
+        assert browser.requests == [page.as_uri()] * 2
+        sections = browser.evaluate("[...document.querySelectorAll('section[id]')].map(e => e.id)")
+        wanted = ["ranking", "reliability", "confusion", "pairs", "doubtful", "use", "notes"]
+        assert sections == wanted
+        # What scrolls can be reached by the keyboard.
+        unreachable = browser.evaluate(
+            "[...document.querySelectorAll('.scroll, pre')].filter(e => e.tabIndex < 0).length"
+        )
+        assert unreachable == 0
+        assert browser.evaluate("document.querySelectorAll('td b, th b').length") == 0
+        assert browser.evaluate("document.querySelectorAll('#reliability svg').length") == 4

@@ -1,0 +1,239 @@
+"""Comparing methods: figures, statistics, the recommendation, and the budget."""
+
+import time
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.datasets import load_iris, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.preprocessing import StandardScaler
+
+from polychotomy import TwoStepSearchCV, recipe, recipes
+from polychotomy.comparing import (
+    Conditions,
+    candidates,
+    compare_methods,
+    default_names,
+    html_report,
+    tuned_pipeline,
+)
+from polychotomy.comparing import _candidates as table
+from polychotomy.comparing._compare import _rounds
+from polychotomy.comparing._comparison import holm, standard_error
+from polychotomy.comparing._deadline import OutOfTime, deadline
+
+X, Y = load_iris(return_X_y=True)
+X, Y = X[::2], Y[::2]
+
+
+class Slow(LogisticRegression):
+    """As long as it is told, without ever asking for signals itself."""
+
+    def fit(self, X, y, sample_weight=None):
+        until = time.perf_counter() + 60.0
+        while time.perf_counter() < until:
+            try:
+                sum(range(1000))
+            except Exception:  # as searches do, which must not swallow the end of the time
+                continue
+        return super().fit(X, y)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Three methods that take no time, one of them without sense."""
+    known = {
+        name: table.Candidate(name, name, "", "scikit-learn", True, True, effort, make)
+        for name, effort, make in (
+            ("good", 1.0, lambda conditions: LogisticRegression(C=10)),
+            ("twin", 2.0, lambda conditions: LinearDiscriminantAnalysis()),
+            ("poor", 3.0, lambda conditions: LogisticRegression(C=1e-4)),
+            ("slow", 4.0, lambda conditions: Slow()),
+            ("broken", 5.0, lambda conditions: LogisticRegression(C=-1)),
+        )
+    }
+    monkeypatch.setattr(table, "candidates", lambda: known)
+    return known
+
+
+def test_figures_are_those_of_scikit_learn(quick):
+    found = compare_methods(X, Y, ["good"], n_splits=4, test_size=0.3, random_state=3)
+    splitter = StratifiedShuffleSplit(4, test_size=round(0.3 * len(Y)), random_state=3)
+    for number, (train, test) in enumerate(splitter.split(X, Y)):
+        scale = StandardScaler().fit(X[train])
+        clf = LogisticRegression(C=10).fit(scale.transform(X[train]), Y[train])
+        p = clf.predict_proba(scale.transform(X[test]))
+        assert found.figures("nll")["good"][number] == pytest.approx(log_loss(Y[test], p))
+        assert found.figures("error")["good"][number] == np.mean(p.argmax(axis=1) != Y[test])
+        squares = ((p - np.eye(3)[Y[test]]) ** 2).sum(axis=1).mean()
+        assert found.figures("brier")["good"][number] == pytest.approx(squares)
+
+
+def test_the_ranking_and_what_is_not_distinguishable(quick):
+    found = compare_methods(X, Y, ["poor", "twin", "good"], n_splits=6)
+    assert found.recommended in ("good", "twin")
+    assert [row["method"] for row in found.rows][-1] == "poor"
+    assert set(found.indistinguishable) == {"good", "twin"}
+    poor = found.rows[-1]
+    assert poor["distinguishable"]
+    # The corrected test, written out.
+    nll = found.figures("nll")
+    d = nll["poor"] - nll[found.recommended]
+    ratio = found.test_to_train
+    t = d.mean() / (d.std(ddof=1) * np.sqrt(1 / 6 + ratio))
+    p = 2 * stats.t.sf(t, 5)
+    assert poor["standard_error"] == pytest.approx(standard_error(d, ratio))
+    assert p <= poor["p_value"] <= 2 * p
+    text = " ".join(found.reasons)
+    assert "Not distinguishable from it: " in text
+    assert "Distinguishably behind: poor." in text
+    assert found.groups == [found.indistinguishable, ["poor"]]
+
+
+def test_one_split_says_that_nothing_is_sure(quick):
+    found = compare_methods(X, Y, ["poor", "good"], n_splits=1)
+    assert found.rows[1]["distinguishable"] is None
+    assert "nothing can be said" in " ".join(found.reasons)
+    assert found.groups == []
+
+
+def test_a_slow_method_is_left_out_in_time(quick):
+    start = time.perf_counter()
+    found = compare_methods(X, Y, ["slow", "good", "poor"], n_splits=5, time_limit=3.0)
+    assert time.perf_counter() - start < 5.0
+    assert list(found.left_out) == ["slow"]
+    assert "not done after" in found.left_out["slow"]
+    assert "Left out: slow" in str(found)
+    assert found.n_splits == 5
+
+
+def test_a_method_that_fails_is_left_out_with_its_reason(quick):
+    found = compare_methods(X, Y, ["good", "broken"], n_splits=2)
+    assert "it failed" in found.left_out["broken"]
+    with pytest.raises(ValueError, match="No method could be judged"):
+        compare_methods(X, Y, ["broken"], n_splits=2)
+
+
+def test_the_deadline_ends_what_swallows_exceptions():
+    def swallow():
+        with deadline(0.2):
+            while True:
+                try:
+                    time.sleep(0.01)
+                except Exception:
+                    continue
+
+    start = time.perf_counter()
+    with pytest.raises(OutOfTime):
+        swallow()
+    assert time.perf_counter() - start < 2.0
+
+
+def test_methods_without_probabilities_come_last_and_share_a_sweep():
+    found = compare_methods(X, Y, ["MWV_SVM", "PWC_PSVM"], n_splits=2)
+    assert [row["method"] for row in found.rows] == ["PWC_PSVM", "MWV_SVM"]
+    assert np.isnan(found.rows[1]["nll"])
+    assert len({one.sweep for one in found.candidates.values()}) == 1
+    name, errors = found.hard_pairs()
+    assert name == "PWC_PSVM"
+    assert np.allclose(errors, errors.T, equal_nan=True)
+    assert np.isnan(np.diag(errors)).all()
+    assert errors[0, 1] <= errors[1, 2]
+    alone = compare_methods(X, Y, ["MWV_SVM"], n_splits=1)
+    assert alone.criterion == "error"
+    assert alone.doubtful() == []
+    assert alone.reliability() is None
+    assert "<h2>" in html_report(alone, "iris")
+
+
+def test_tuning_is_that_of_the_search():
+    """What the sweep of a comparison answers is what a search alone answers."""
+    found = compare_methods(X, Y, ["PWC_PSVM", "MWV_SVM"], n_splits=1, random_state=1)
+    (held,) = found.held_out["PWC_PSVM"]
+    ((train, test),) = _rounds(Y, "hold-out", 1, 0.25, 1)
+    scale = StandardScaler().fit(X[train])
+    search = TwoStepSearchCV(recipe("PWC_PSVM"), ties="nll").fit(
+        scale.transform(X[train]), Y[train]
+    )
+    assert held.parameters == search.best_params_
+    assert np.allclose(held.p, search.predict_proba(scale.transform(X[test])))
+
+
+def test_confusion_and_doubtful_rows_agree_with_the_answers(quick):
+    found = compare_methods(X, Y, ["good"], n_splits=3)
+    rows, predicted, p = found.pooled()
+    assert found.confusion().sum() == len(rows)
+    assert np.trace(found.confusion()) == np.sum(predicted == Y[rows])
+    worst = found.doubtful(1)[0]
+    mine = p[rows == worst["row"]].mean(axis=0)
+    assert worst["probability"] == pytest.approx(mine[Y[worst["row"]]])
+    assert worst["times"] == np.sum(rows == worst["row"])
+
+
+@pytest.mark.parametrize("protocol", ["hold-out", "nested"])
+def test_no_row_is_trained_and_tested_on(protocol):
+    rounds = _rounds(Y, protocol, 7, 0.2, 0)
+    assert len(rounds) == 7
+    for train, test in rounds:
+        assert sorted([*train, *test]) == list(range(len(Y)))
+    if protocol == "nested":
+        assert sorted(np.concatenate([test for _, test in rounds[:5]])) == list(range(len(Y)))
+
+
+def test_a_class_with_two_rows_can_be_compared():
+    keep = np.r_[np.arange(25), np.arange(25, 27), np.arange(50, 75)]
+    found = compare_methods(X[keep], Y[keep], ["logistic", "PWC_PSVM", "PSVC"], n_splits=2)
+    assert found.n_splits == 2
+    assert len(found.candidates) + len(found.left_out) == 3
+
+
+def test_peers_adapt_to_small_classes():
+    x, y = load_wine(return_X_y=True)
+    few = np.r_[0:12, 59:71, 130:133]
+    for name in ("logistic", "forest", "boosting", "calibrated_svc"):
+        model = tuned_pipeline(name, y[few])
+        if name in ("logistic", "calibrated_svc"):
+            assert model.fit(x[few], y[few]).predict_proba(x[:2]).shape == (2, 3)
+    assert candidates()["calibrated_svc"].make(Conditions(smallest_class=1)) is None
+
+
+def test_names():
+    known = candidates()
+    assert set(recipes()) <= set(known)
+    assert {"PSVC", "TKLR", "PWC_KLR", "logistic", "boosting"} <= set(default_names())
+    for pool in ("POOL", "LS2"):
+        assert (pool in default_names()) == (pool in recipes())
+    with pytest.raises(ValueError, match="Did you mean 'PWC_PSVM'"):
+        compare_methods(X, Y, ["PWC_PSWM"])
+    assert [one.name for one in table.choose(["pwc-klr"])] == ["PWC_KLR"]
+    assert len(table.choose("all")) == len(known)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_splits": 0}, "n_splits"),
+        ({"test_size": 1.5}, "test_size"),
+        ({"protocol": "oracle"}, "protocol"),
+        ({"time_limit": -1}, "time_limit"),
+        ({"preprocessor": "sclae"}, "preprocessor"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        compare_methods(X, Y, ["logistic"], **options)
+    with pytest.raises(ValueError, match="has one row"):
+        compare_methods(X[:4], [0, 0, 1, 0], ["logistic"])
+
+
+def test_holm_against_its_definition():
+    p = {"a": 0.012, "b": 0.04, "c": 0.02, "d": float("nan")}
+    adjusted = holm(p)
+    assert adjusted["a"] == pytest.approx(0.036)
+    assert adjusted["c"] == pytest.approx(0.04)
+    assert adjusted["b"] == pytest.approx(0.04)
+    assert np.isnan(adjusted["d"])
