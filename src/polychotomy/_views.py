@@ -1,0 +1,85 @@
+"""Two views of inputs: standardised, and normal scores of ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from ._types import FloatArray
+
+VIEWS = ("standardised", "ranks")
+# Columns with no more values than this have no ranks worth the name: they are standardised.
+FEW_VALUES = 10
+
+
+class View:
+    """Inputs as a kernel shall see them, of mean 0 and deviation 1.
+
+    Parameters
+    ----------
+    means, deviations : ndarray of shape (n_features,)
+        Of the training rows, after the ranks; a constant input has the deviation 1.
+    values, scores : ndarray of shape (n_points,)
+        The knots of all inputs that are ranked, one input after another: what is between two
+        values gets a score between theirs.
+    starts : ndarray of shape (n_features + 1,)
+        Where the knots of every input start; an input without knots is not ranked.
+    """
+
+    def __init__(
+        self,
+        means: FloatArray,
+        deviations: FloatArray,
+        values: FloatArray,
+        scores: FloatArray,
+        starts: Any,
+    ) -> None:
+        self.means, self.deviations = means, deviations
+        self.values, self.scores, self.starts = values, scores, starts
+
+    def transform(self, X: FloatArray) -> FloatArray:
+        """Return the inputs in this view."""
+        Z = np.array(X, dtype=np.float64)
+        for j in range(Z.shape[1]):
+            knots = slice(self.starts[j], self.starts[j + 1])
+            if knots.start < knots.stop:
+                Z[:, j] = np.interp(Z[:, j], self.values[knots], self.scores[knots])
+        Z -= self.means
+        Z /= self.deviations
+        return Z
+
+
+def learn_view(name: str, X: FloatArray, weights: FloatArray) -> View:
+    """Learn a view, one of `VIEWS`, from training rows."""
+    n_features = X.shape[1]
+    knots = [
+        _normal_scores(X[:, j], weights) if name == "ranks" else (np.empty(0), np.empty(0))
+        for j in range(n_features)
+    ]
+    starts = np.concatenate([[0], np.cumsum([len(values) for values, _ in knots])])
+    view = View(
+        np.zeros(n_features),
+        np.ones(n_features),
+        np.concatenate([values for values, _ in knots]),
+        np.concatenate([scores for _, scores in knots]),
+        starts.astype(np.intp),
+    )
+    Z = view.transform(X)
+    share = weights / weights.sum()
+    view.means = share @ Z
+    deviations = np.sqrt(share @ (Z - view.means) ** 2)
+    # What varies by rounding only is constant.
+    constant = deviations <= 1e-12 * np.abs(Z).max(axis=0, initial=0.0)
+    view.deviations = np.where(constant, 1.0, deviations)
+    return view
+
+
+def _normal_scores(column: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    values, where = np.unique(column, return_inverse=True)
+    if len(values) <= FEW_VALUES:
+        return np.empty(0), np.empty(0)
+    counts = np.bincount(np.ravel(where), weights)
+    middle = (np.cumsum(counts) - 0.5 * counts) / counts.sum()
+    return values, ndtri(middle)
