@@ -101,16 +101,16 @@ def _fit_member(
     start = perf_counter()
     pipe = _pipe_of(estimator)
     if pipe is None or pipe.cv == "prefit":
-        p = _cross_fitted(name, estimator, rows)
-        _fit(estimator, rows.X, rows.y, rows.weights)
-        return Member(name, estimator, p, perf_counter() - start)
-    given, pipe.tempering = pipe.tempering, Recorder()
-    if isinstance(estimator, MetricClassifier):
-        _fit_in_metric(estimator, rows, metrics)
+        _fit(name, estimator, rows.X, rows.y, rows.weights)
+        p = _cross_fitted(name, estimator, rows) if rows.splits else None
     else:
-        _fit(estimator, rows.X, rows.y, rows.weights)
-    p = _recorded(estimator)
-    _pipe_of(estimator).tempering = given  # type: ignore[union-attr]
+        given, pipe.tempering = pipe.tempering, Recorder()
+        if isinstance(estimator, MetricClassifier):
+            _fit_in_metric(estimator, rows, metrics)
+        else:
+            _fit(name, estimator, rows.X, rows.y, rows.weights)
+        p = _recorded(estimator)
+        pipe.tempering = given
     if p is None:
         # No class has two rows: nothing can be held out.
         p = member_probabilities(estimator, rows.X[rows.used], rows.classes, name)
@@ -170,19 +170,29 @@ def _recorded(estimator: Any) -> FloatArray | None:
 
 def _cross_fitted(name: str, estimator: Any, rows: Rows) -> FloatArray:
     p = np.zeros((len(rows.y), len(rows.classes)))
-    if not rows.splits:
-        _fit(clone(estimator), rows.X, rows.y, rows.weights)
     for train, test in rows.splits:
+        known = np.unique(rows.numbers[train])
+        if len(known) == 1:
+            p[np.ix_(test, known)] = 1.0
+            continue
         weights = None if rows.weights is None else rows.weights[train]
-        fitted = _fit(clone(estimator), rows.X[train], rows.y[train], weights)
+        fitted = _fit(name, clone(estimator), rows.X[train], rows.y[train], weights)
         p[test] = member_probabilities(fitted, rows.X[test], rows.classes, name)
     return p[rows.used]
 
 
-def _fit(estimator: Any, X: FloatArray, y: NDArray[Any], weights: FloatArray | None) -> Any:
+def _fit(
+    name: str, estimator: Any, X: FloatArray, y: NDArray[Any], weights: FloatArray | None
+) -> Any:
     if weights is None:
         return estimator.fit(X, y)
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if not has_fit_parameter(last, "sample_weight"):
+        raise ValueError(
+            f"The member {name!r} does not take sample_weight in fit; leave the member out, or the "
+            "weights."
+        )
     if isinstance(estimator, Pipeline):
-        names = [n for n, step in estimator.steps if has_fit_parameter(step, "sample_weight")]
-        return estimator.fit(X, y, **{f"{name}__sample_weight": weights for name in names})
+        steps = [key for key, step in estimator.steps if has_fit_parameter(step, "sample_weight")]
+        return estimator.fit(X, y, **{f"{key}__sample_weight": weights for key in steps})
     return estimator.fit(X, y, sample_weight=weights)

@@ -193,9 +193,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             if not whole or value < least:
                 raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}.")
 
-    def _learn(
-        self, X: FloatArray, y: IntArray, weights: FloatArray
-    ) -> tuple[Found, str, View]:
+    def _learn(self, X: FloatArray, y: IntArray, weights: FloatArray) -> tuple[Found, str, View]:
         """Return the best round of the view that is better before any weights are learned."""
         best: tuple[Found, str, View, Judge] | None = None
         for name in self.views:

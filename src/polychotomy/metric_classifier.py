@@ -110,7 +110,9 @@ class MetricClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         pipe = estimator.estimator if isinstance(estimator, TwoStepSearchCV) else estimator
         gaussian = metric.kernel == "rbf"
         pipe.machine.set_params(
-            kernel=metric.kernel, sigma2=1.0 if gaussian else None, gamma="scale" if gaussian else 1.0
+            kernel=metric.kernel,
+            sigma2=1.0 if gaussian else None,
+            gamma="scale" if gaussian else 1.0,
         )
         if isinstance(pipe.machine, LSSVM):
             pipe.machine.set_params(C=metric.C_)
