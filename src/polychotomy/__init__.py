@@ -44,7 +44,10 @@ from .decoding import (
 from .explanation import Explanation
 from .machines import LSSVM, SVM, KernelLogisticRegression
 from .method_sweep import MethodSweep
+from .metric import LearnedMetric
+from .metric_classifier import MetricClassifier
 from .persistence import load, save
+from .pool import PolychotomyPool
 from .probabilistic_svc import ProbabilisticSVC
 from .recipes import Recipe, RecipeTable, recipe, recipes
 from .search import TwoStepSearchCV
@@ -74,10 +77,12 @@ __all__ = [
     "HammingDecoding",
     "Isotonic",
     "KernelLogisticRegression",
+    "LearnedMetric",
     "LossDecoding",
     "Margins",
     "MaxWins",
     "MethodSweep",
+    "MetricClassifier",
     "MinimalCode",
     "Nesting",
     "NoCalibration",
@@ -88,6 +93,7 @@ __all__ = [
     "PairwiseCoupling",
     "Platt",
     "PolychotomyClassifier",
+    "PolychotomyPool",
     "PooledPlatt",
     "ProbabilisticSVC",
     "Recipe",

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from ._checks import probability_array
@@ -99,7 +98,7 @@ def _fit_member(
     name: str, estimator: Any, rows: Rows, metrics: dict[str, tuple[LearnedMetric, float]]
 ) -> Member:
     start = perf_counter()
-    pipe = _pipe_of(estimator)
+    pipe = pipe_of(estimator)
     if pipe is None or pipe.cv == "prefit":
         _fit(name, estimator, rows.X, rows.y, rows.weights)
         p = _cross_fitted(name, estimator, rows) if rows.splits else None
@@ -131,14 +130,17 @@ def _fit_in_metric(
     estimator.fit_in(metrics[key][0], inner, rows.X, rows.y, rows.weights)
 
 
-def _pipe_of(estimator: Any) -> PolychotomyClassifier | None:
-    """Return the pipe inside an estimator that is not fitted yet, if there is one."""
-    if isinstance(estimator, Pipeline):
-        return _pipe_of(estimator[-1])
+def pipe_of(estimator: Any) -> PolychotomyClassifier | None:
+    """Return the pipe inside an estimator that is not fitted yet, if there is one.
+
+    Estimators without one that would make one by default are given it.
+    """
+    if _is_pipeline(estimator):
+        return pipe_of(estimator[-1])
     if isinstance(estimator, MetricClassifier):
         if estimator.estimator is None:
             estimator.estimator = estimator.unfitted()
-        return _pipe_of(estimator.estimator)
+        return pipe_of(estimator.estimator)
     if isinstance(estimator, TwoStepSearchCV):
         if estimator.estimator is None:
             estimator.estimator = PolychotomyClassifier()
@@ -146,9 +148,16 @@ def _pipe_of(estimator: Any) -> PolychotomyClassifier | None:
     return estimator if isinstance(estimator, PolychotomyClassifier) else None
 
 
+def _is_pipeline(estimator: Any) -> bool:
+    # By its name, because importing the class would make importing this library slow.
+    return any(cls.__module__ == "sklearn.pipeline" for cls in type(estimator).__mro__) and hasattr(
+        estimator, "steps"
+    )
+
+
 def _fitted_pipes(estimator: Any) -> list[PolychotomyClassifier]:
     """Return the pipes inside a fitted estimator, the one that answers first."""
-    if isinstance(estimator, Pipeline):
+    if _is_pipeline(estimator):
         return _fitted_pipes(estimator[-1])
     if isinstance(estimator, MetricClassifier):
         return _fitted_pipes(estimator.estimator_)
@@ -186,13 +195,13 @@ def _fit(
 ) -> Any:
     if weights is None:
         return estimator.fit(X, y)
-    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    last = estimator[-1] if _is_pipeline(estimator) else estimator
     if not has_fit_parameter(last, "sample_weight"):
         raise ValueError(
             f"The member {name!r} does not take sample_weight in fit; leave the member out, or the "
             "weights."
         )
-    if isinstance(estimator, Pipeline):
+    if _is_pipeline(estimator):
         steps = [key for key, step in estimator.steps if has_fit_parameter(step, "sample_weight")]
         return estimator.fit(X, y, **{f"{key}__sample_weight": weights for key in steps})
     return estimator.fit(X, y, sample_weight=weights)

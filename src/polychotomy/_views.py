@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
 
-from ._types import FloatArray
+from ._types import FloatArray, IntArray
 
 VIEWS = ("standardised", "ranks")
 # Columns with no more values than this have no ranks worth the name: they are standardised.
 FEW_VALUES = 10
 
 
+@dataclass(frozen=True)
 class View:
     """Inputs as a kernel shall see them, of mean 0 and deviation 1.
 
@@ -28,16 +29,11 @@ class View:
         Where the knots of every input start; an input without knots is not ranked.
     """
 
-    def __init__(
-        self,
-        means: FloatArray,
-        deviations: FloatArray,
-        values: FloatArray,
-        scores: FloatArray,
-        starts: Any,
-    ) -> None:
-        self.means, self.deviations = means, deviations
-        self.values, self.scores, self.starts = values, scores, starts
+    means: FloatArray
+    deviations: FloatArray
+    values: FloatArray
+    scores: FloatArray
+    starts: IntArray
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Return the inputs in this view."""
@@ -68,12 +64,11 @@ def learn_view(name: str, X: FloatArray, weights: FloatArray) -> View:
     )
     Z = view.transform(X)
     share = weights / weights.sum()
-    view.means = share @ Z
-    deviations = np.sqrt(share @ (Z - view.means) ** 2)
+    means = share @ Z
+    deviations = np.sqrt(share @ (Z - means) ** 2)
     # What varies by rounding only is constant.
     constant = deviations <= 1e-12 * np.abs(Z).max(axis=0, initial=0.0)
-    view.deviations = np.where(constant, 1.0, deviations)
-    return view
+    return replace(view, means=means, deviations=np.where(constant, 1.0, deviations))
 
 
 def _normal_scores(column: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

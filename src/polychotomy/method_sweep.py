@@ -14,7 +14,7 @@ from ._grid import FACTORS
 from ._progress import progress
 from ._tuning import Plan, Tuned, results_table, tune
 from .classifier import PolychotomyClassifier
-from .recipes import find_recipe
+from .recipes import find_pipe_recipe
 
 
 class MethodSweep(BaseEstimator):
@@ -136,7 +136,7 @@ def _named(methods: Any) -> dict[str, PolychotomyClassifier]:
     named: dict[str, PolychotomyClassifier] = {}
     for entry in pairs:
         if isinstance(entry, str):
-            recipe = find_recipe(entry)
+            recipe = find_pipe_recipe(entry)
             name, classifier = recipe.name, recipe.classifier()
         elif isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str):
             name, classifier = entry

@@ -105,7 +105,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     >>> X, y = load_iris(return_X_y=True)
     >>> metric = LearnedMetric().fit(X, y)
     >>> metric.feature_weights_.round(1)
-    array([0.1, 0.2, 0.7, 1. ])
+    array([0.2, 0.1, 1. , 0.6])
     >>> clf = make_pipeline(LearnedMetric(), PolychotomyClassifier(SVM(sigma2=1.0)))
     >>> round(clf.fit(X[::2], y[::2]).score(X[1::2], y[1::2]), 2)
     0.97
@@ -150,7 +150,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             weights = np.ones(len(numbers))
         used = chosen_rows(numbers, weights, self.max_rows)
         X, numbers, weights = X[used], numbers[used], weights[used]
-        self.history_ = []
+        self.history_: list[dict[str, Any]] = []
         with single_threaded_blas():
             found, self.view_, self._view = self._learn(X, numbers, weights)
         self.feature_weights_, self.scale_ = found.weights, found.scale
@@ -311,6 +311,7 @@ class Judge:
         return model.value(theta) / len(self.share), theta
 
     def distances(self, U: FloatArray) -> FloatArray:
+        """Return the distances of weighted inputs."""
         if self.kernel == "rbf":
             distances = squared_distances(U)
             distances *= 0.5

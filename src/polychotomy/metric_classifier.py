@@ -51,9 +51,9 @@ class MetricClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> from polychotomy import LearnedMetric, MetricClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> clf = MetricClassifier(metric=LearnedMetric("laplacian")).fit(X[::2], y[::2])
-    >>> clf.predict_proba(X[[1, 71]]).round(2)
-    array([[1.  , 0.  , 0.  ],
-           [0.  , 0.99, 0.01]])
+    >>> clf.predict_proba(X[[1, 71]]).round(1)
+    array([[1., 0., 0.],
+           [0., 1., 0.]])
     """
 
     def __init__(
@@ -107,15 +107,17 @@ class MetricClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> Self:
         """Fit an estimator in a metric that is learned already."""
         validate_data(self, X, skip_check_array=True)
-        pipe = estimator.estimator if isinstance(estimator, TwoStepSearchCV) else estimator
-        gaussian = metric.kernel == "rbf"
-        pipe.machine.set_params(
-            kernel=metric.kernel,
-            sigma2=1.0 if gaussian else None,
-            gamma="scale" if gaussian else 1.0,
+        machine = (
+            estimator.get_params()["estimator__machine"]
+            if isinstance(estimator, TwoStepSearchCV)
+            else estimator.machine
         )
-        if isinstance(pipe.machine, LSSVM):
-            pipe.machine.set_params(C=metric.C_)
+        if metric.kernel == "rbf":
+            machine.set_params(kernel="rbf", sigma2=1.0)
+        else:
+            machine.set_params(kernel=metric.kernel, sigma2=None, gamma=1.0)
+        if isinstance(machine, LSSVM):
+            machine.set_params(C=metric.C_)
         self.metric_ = metric
         self.estimator_ = estimator.fit(metric.transform(X), y, sample_weight)
         self.classes_ = self.estimator_.classes_

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -14,9 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._checks import listed, positive_number
+from ._checks import positive_number
 from ._folds import split_rows
-from ._members import Member, Rows, fit_members, member_probabilities, metric_key
+from ._members import Member, Rows, fit_members, member_probabilities, metric_key, pipe_of
 from ._pooling import arithmetic_mean, geometric_mean, mixture_weights
 from ._types import FloatArray
 from ._weights import class_numbers, refuse_mixed_labels, row_weights
@@ -29,6 +28,7 @@ from .tempering import Tempering
 
 COARSE_C = (0.1, 1.0, 10.0, 100.0, 1000.0)
 FINE_C = (0.3, 3.0)
+KERNELS = {"gaussian": "rbf", "laplacian": "laplacian"}
 
 
 class PolychotomyPool(ClassifierMixin, BaseEstimator):
@@ -48,7 +48,7 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
     budget : float, default=None
         The seconds that fitting may take, roughly: the most expensive members are left out until
         the others are expected to be done in that time; the cheapest always stays. What is
-        expected depends on the numbers of rows, inputs and classes alone, not on the machine.
+        expected depends on the numbers of rows and inputs alone, not on the machine.
     cv : int, splitter or iterable, default=5
         The folds for the out-of-fold probabilities of members that are not of this library, and of
         the default members that need folds. Every row has to be tested once.
@@ -74,8 +74,8 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
         That of the pool.
     seconds_ : dict
         The seconds that every member took; a metric that several share is with the first.
-    expected_seconds_ : dict
-        What was expected of all members, also those left out.
+    dropped_ : list of str
+        The members that the budget had no room for.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
@@ -99,7 +99,7 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
     array([[1., 0., 0.],
            [0., 1., 0.]])
     >>> {name: round(weight, 1) for name, weight in pool.weights_.items()}
-    {'ls': 0.5, 'bayes': 0.5}
+    {'ls': 0.6, 'bayes': 0.4}
     """
 
     def __init__(
@@ -142,13 +142,10 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
         used = np.arange(len(labels)) if weights is None else np.flatnonzero(weights)
         splits = split_rows(self.cv, X, numbers, used, classes, {})
         rows = Rows(X, labels, numbers, classes, weights, used, splits)
-        expected = {
-            name: expected_seconds(one, len(used), X.shape[1], len(classes))
-            for name, one in members
-        }
-        kept = within_budget(members, expected, self.budget)
+        kept = within_budget(members, self.budget, len(used), X.shape[1])
         fitted = self._fit_all(kept, rows)
-        self.classes_, self.expected_seconds_ = classes, expected
+        self.classes_ = classes
+        self.dropped_ = [name for name, _ in members if name not in dict(kept)]
         self._fit_weights(fitted, rows)
         return self
 
@@ -302,12 +299,11 @@ def default_members(cv: Any = 5) -> list[tuple[str, Any]]:
     search = TwoStepSearchCV(
         logistic, {"machine__C": COARSE_C}, FINE_C, ties="nll", show_progress=False
     )
-    kernels = {"gaussian": "rbf", "laplacian": "laplacian"}
     return [
         *ls_members(),
         *(
             (f"logistic {name}", MetricClassifier(clone(search), LearnedMetric(kernel)))
-            for name, kernel in kernels.items()
+            for name, kernel in KERNELS.items()
         ),
         (
             "svm",
@@ -318,25 +314,42 @@ def default_members(cv: Any = 5) -> list[tuple[str, Any]]:
 
 def ls_members() -> list[tuple[str, Any]]:
     """Return the two LS-SVMs in learned metrics."""
-    kernels = {"gaussian": "rbf", "laplacian": "laplacian"}
     return [
         (f"ls {name}", MetricClassifier(metric=LearnedMetric(kernel)))
-        for name, kernel in kernels.items()
+        for name, kernel in KERNELS.items()
     ]
 
 
-def expected_seconds(estimator: Any, n_rows: int, n_features: int, n_classes: int) -> float:
-    return 1.0
+def expected_seconds(members: list[tuple[str, Any]], n_rows: int, n_features: int) -> float:
+    """Return roughly how long fitting takes on one core of a common machine; shared metrics once.
+
+    It must not depend on the machine or on what runs beside, so that a budget is repeatable.
+    """
+    seconds = 0.0
+    metrics = {}
+    for _, estimator in members:
+        if isinstance(estimator, MetricClassifier):
+            metric = LearnedMetric() if estimator.metric is None else estimator.metric
+            metrics[metric_key(estimator)] = min(n_rows, metric.max_rows)
+        plain = isinstance(estimator, MetricClassifier) and estimator.estimator is None
+        kernel = pipe_of(estimator) is not None
+        # A tridiagonal matrix; grids of kernel machines; a forest and its refits by fold.
+        seconds += 5e-10 * n_rows**3 if plain else 4e-6 * n_rows**2 if kernel else 3e-3 * n_rows
+    for n in metrics.values():
+        seconds += 0.1 + 5e-9 * n**3 + 2e-8 * n**2 * n_features
+    return seconds
 
 
 def within_budget(
-    members: list[tuple[str, Any]], expected: dict[str, float], budget: float | None
+    members: list[tuple[str, Any]], budget: float | None, n_rows: int, n_features: int
 ) -> list[tuple[str, Any]]:
     """Return the members that are left when the most expensive have been dropped."""
     if budget is None:
         return members
     limit = positive_number(budget, "budget")
     kept = list(members)
-    while len(kept) > 1 and sum(expected[name] for name, _ in kept) > limit:
-        kept.remove(max(kept, key=lambda pair: expected[pair[0]]))
+    while len(kept) > 1 and expected_seconds(kept, n_rows, n_features) > limit:
+        rests = [kept[:place] + kept[place + 1 :] for place in range(len(kept))]
+        # Of members that cost the same the later goes.
+        kept = min(reversed(rests), key=lambda rest: expected_seconds(rest, n_rows, n_features))
     return kept

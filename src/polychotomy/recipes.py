@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -11,9 +11,9 @@ from sklearn.base import clone
 
 from ._checks import listed, suggestion
 from ._parts import resolve
-from .calibration import Calibrator, NoCalibration, Platt
+from .calibration import NoCalibration, Platt
 from .classifier import PolychotomyClassifier
-from .codes import Code, ErrorCorrectingCode, MinimalCode, OneVsOne, OneVsRest
+from .codes import ErrorCorrectingCode, MinimalCode, OneVsOne, OneVsRest
 from .decoding import (
     BayesianDecoding,
     BinaryTree,
@@ -32,6 +32,7 @@ from .decoding import (
     WinnerTakesAll,
 )
 from .machines import LSSVM, SVM, KernelLogisticRegression
+from .pool import PolychotomyPool, ls_members
 from .search import TwoStepSearchCV
 
 
@@ -52,7 +53,9 @@ class Recipe:
     decoder : Decoder
         How binary answers become classes.
     papers : tuple of str
-        "DUAN03", "DUAN05", "GALAR" or "VANGESTEL".
+        "DUAN03", "DUAN05", "GALAR" or "VANGESTEL"; "ours" for methods of this library.
+    build : callable, default=None
+        What makes the classifier of a method that is not one pipe, whose parts are all None.
 
     Examples
     --------
@@ -62,19 +65,29 @@ class Recipe:
     """
 
     name: str
-    code: Code
+    code: Any
     machine: Any
-    calibrator: Calibrator
-    decoder: Decoder
+    calibrator: Any
+    decoder: Any
     papers: tuple[str, ...]
+    build: Callable[..., Any] | None = None
 
     @property
     def probabilities(self) -> bool:
         """Whether it gives class probabilities."""
+        if self.build is not None:
+            return True
         return resolve(self.machine, self.code, self.calibrator, self.decoder).yields_probabilities
 
-    def classifier(self, machine: Any = None, **params: Any) -> PolychotomyClassifier:
+    def classifier(self, machine: Any = None, **params: Any) -> Any:
         """Return the method as a classifier, with another machine if one is given."""
+        if self.build is not None:
+            if machine is not None:
+                raise ValueError(
+                    f"{self.name} is a pool with machines of its own; leave machine out, or give "
+                    "PolychotomyPool members with yours."
+                )
+            return self.build(**params)
         calibrator = self.calibrator
         if machine is not None and calibrator.learns and hasattr(machine, "predict_proba"):
             # It has probabilities of its own.
@@ -95,7 +108,7 @@ class RecipeTable(dict[str, Recipe]):
     --------
     >>> import polychotomy
     >>> len(polychotomy.recipes())
-    55
+    57
     """
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -103,10 +116,10 @@ class RecipeTable(dict[str, Recipe]):
         for recipe in self.values():
             yield {
                 "name": recipe.name,
-                "code": repr(recipe.code),
-                "machine": repr(recipe.machine),
-                "calibrator": repr(recipe.calibrator),
-                "decoder": repr(recipe.decoder),
+                **{
+                    part: repr(getattr(recipe, part)) if recipe.build is None else "several"
+                    for part in ("code", "machine", "calibrator", "decoder")
+                },
                 "probabilities": recipe.probabilities,
                 "paper": ", ".join(recipe.papers),
             }
@@ -128,7 +141,7 @@ class RecipeTable(dict[str, Recipe]):
 
 
 def recipes() -> RecipeTable:
-    """Return all methods of the papers: name, code, machine, calibrator, decoder and paper.
+    """Return all methods of the papers, and ours: name, code, machine, ..., decoder and paper.
 
     Returns
     -------
@@ -153,7 +166,7 @@ def recipe(
     paper: str | None = None,
     **params: Any,
 ) -> Any:
-    """Return a method of the papers by its name.
+    """Return a method of the papers, or one of ours, by its name.
 
     Parameters
     ----------
@@ -165,15 +178,17 @@ def recipe(
     tuned : bool, default=False
         Whether to put the method into its paper's own search of C and sigma2: the two grids of
         DUAN03 and DUAN05 with 5 folds, which serve GALAR's methods too; the coarse one
-        with 10 folds for VANGESTEL's SVMs. An LS-SVM tunes itself by its evidence.
+        with 10 folds for VANGESTEL's SVMs. An LS-SVM tunes itself by its evidence, and LS2 and
+        POOL tune themselves anyway.
     paper : {"DUAN03", "DUAN05"}, default=None
         Whose tie rule to use, for methods that are in both; the first by default.
     **params : dict
-        Further parameters of `PolychotomyClassifier`, such as `n_jobs` and `random_state`.
+        Further parameters of `PolychotomyClassifier` (`PolychotomyPool` for LS2 and POOL), such as
+        `n_jobs` and `random_state`.
 
     Returns
     -------
-    classifier : PolychotomyClassifier or TwoStepSearchCV
+    classifier : PolychotomyClassifier, TwoStepSearchCV or PolychotomyPool
 
     Examples
     --------
@@ -191,7 +206,7 @@ def recipe(
             f"paper must be one in which {chosen.name} is, {listed(chosen.papers)}; got {paper!r}."
         )
     classifier = chosen.classifier(machine, **params)
-    if not tuned:
+    if not tuned or chosen.build is not None:
         return classifier
     if not hasattr(classifier.machine, "as_columns"):
         raise ValueError(
@@ -217,6 +232,17 @@ def find_recipe(name: str) -> Recipe:
             hint = hint.replace(repr(plain), repr(found.name))
         raise ValueError(f"Unknown recipe {name!r}. {hint}")
     return known[_plain(name)]
+
+
+def find_pipe_recipe(name: str) -> Recipe:
+    """Return the recipe of a name, for where a method has to be one pipe."""
+    recipe = find_recipe(name)
+    if recipe.build is not None:
+        raise ValueError(
+            f"{recipe.name} is a pool, which tunes its members itself and shares no machines with "
+            f"other methods; fit it on its own, polychotomy.recipe({recipe.name!r}).fit(X, y)."
+        )
+    return recipe
 
 
 def _plain(name: str) -> str:
@@ -291,4 +317,13 @@ def _van_gestel() -> Iterator[Recipe]:
             )
 
 
-_TABLE = {one.name: one for family in (_duan, _galar, _van_gestel) for one in family()}
+def _two_least_squares(**params: Any) -> PolychotomyPool:
+    return PolychotomyPool(ls_members(), **params)
+
+
+def _ours() -> Iterator[Recipe]:
+    for name, build in (("LS2", _two_least_squares), ("POOL", PolychotomyPool)):
+        yield Recipe(name, None, None, None, None, ("ours",), build)
+
+
+_TABLE = {one.name: one for family in (_duan, _galar, _van_gestel, _ours) for one in family()}

@@ -8,6 +8,7 @@ drawn by `polychotomy.study.CriticalDifferenceDisplay`.
 
 from .codebook import CodebookDisplay
 from .decision_region import DecisionRegionDisplay, DecisionRegions, decision_regions
+from .feature_weights import FeatureWeightsDisplay
 from .pairwise import PairwiseDisplay
 from .reliability import (
     ReliabilityCurve,
@@ -21,6 +22,7 @@ __all__ = [
     "CodebookDisplay",
     "DecisionRegionDisplay",
     "DecisionRegions",
+    "FeatureWeightsDisplay",
     "PairwiseDisplay",
     "ReliabilityCurve",
     "ReliabilityCurves",

@@ -15,7 +15,7 @@ from typing import Any
 from .. import datasets
 from .._checks import suggestion
 from .._ties import RULES
-from ..recipes import find_recipe
+from ..recipes import find_pipe_recipe
 from ._printed import Doubt, PrintedTable, read_table
 from ._toml import Entry, read
 
@@ -381,7 +381,7 @@ def _methods(file: Entry) -> tuple[StudyMethod, ...]:
 def _recipe(file: Entry, place: str, name: str) -> str:
     """Return a recipe's name as it is spelt in the table."""
     try:
-        return find_recipe(name).name
+        return find_pipe_recipe(name).name
     except ValueError as error:
         raise file.wrong(place, f"is wrong: {error}") from None
 

@@ -153,7 +153,10 @@ def _plan(unit: Unit) -> Plan:
 def _classifier(entry: Mapping[str, Any], unit: Unit) -> PolychotomyClassifier:
     method = StudyMethod(**entry)
     machine = method.machine(unit.seed("learner"))
-    return find_recipe(method.recipe).classifier(machine, random_state=unit.seed("codes"))
+    found: PolychotomyClassifier = find_recipe(method.recipe).classifier(
+        machine, random_state=unit.seed("codes")
+    )
+    return found
 
 
 def _tested(name: str, tuned: Tuned, part: Partition, caught: Sequence[Any]) -> MethodResult:
