@@ -101,7 +101,10 @@ def _fit_member(
     pipe = pipe_of(estimator)
     if pipe is None or pipe.cv == "prefit":
         _fit(name, estimator, rows.X, rows.y, rows.weights)
-        p = _cross_fitted(name, estimator, rows) if rows.splits else None
+        if getattr(estimator, "oob_decision_function_", None) is not None:
+            p = _out_of_bag(estimator, rows)
+        else:
+            p = _cross_fitted(name, estimator, rows) if rows.splits else None
     else:
         given, pipe.tempering = pipe.tempering, Recorder()
         if isinstance(estimator, MetricClassifier):
@@ -175,6 +178,14 @@ def _recorded(estimator: Any) -> FloatArray | None:
     for pipe in (fitted, *others):
         pipe.tempering = None
     return None if recorder is None else recorder.p_
+
+
+def _out_of_bag(estimator: Any, rows: Rows) -> FloatArray:
+    """Return the answers of the trees that have not seen a row: no refits by fold."""
+    p = np.asarray(estimator.oob_decision_function_, dtype=np.float64)[rows.used]
+    # What all trees have seen is not known.
+    p[~np.isfinite(p).all(axis=1) | ~(p.sum(axis=1) > 0.0)] = 1.0 / p.shape[1]
+    return p
 
 
 def _cross_fitted(name: str, estimator: Any, rows: Rows) -> FloatArray:

@@ -67,8 +67,8 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     rounds : int, default=3
         How often the weights are renewed, at most; with 0 all inputs have the same weight.
     max_rows : int, default=2000
-        The metric is learned from at most so many rows, chosen evenly from the rows of every class;
-        the time grows with their cube.
+        The metric is learned from no more rows than these, chosen evenly from every class, and one
+        row of each class that would be lost; the time grows with their cube.
 
     Attributes
     ----------
@@ -224,16 +224,16 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
 
 def chosen_rows(y: IntArray, weights: FloatArray, most: int) -> IntArray:
-    """Return the rows of positive weight, or as many of every class as its share of `most`."""
+    """Return the rows of positive weight, or of every class its share of `most`, at least one."""
     used = np.flatnonzero(weights > 0.0)
     if len(used) <= most:
         return used
     # Rows by class; every k-th of them has the shares of the classes but for rounding.
     ordered = used[np.argsort(y[used], kind="stable")]
     places = ((np.arange(most) + 0.5) * (len(used) / most)).astype(np.intp)
-    _, first = np.unique(y[ordered], return_index=True)
-    # No class is lost.
-    return np.sort(ordered[np.union1d(places, first)])
+    labels, first = np.unique(y[ordered], return_index=True)
+    lost = ~np.isin(labels, y[ordered[places]])
+    return np.sort(np.concatenate([ordered[places], ordered[first[lost]]]))
 
 
 class Judge:
@@ -306,9 +306,9 @@ class Judge:
         """
         features = np.ones((*scores.shape, 2))
         features[:, :, 0] = scores - scores.mean(axis=1, keepdims=True)
-        model = ClassScores(features, self.y, self.share * len(self.share), self.design)
+        model = ClassScores(features, self.y, self.weights, self.design)
         theta, _, _ = minimise(model, self.penalty, start)
-        return model.value(theta) / len(self.share), theta
+        return model.value(theta) / self.weights.sum(), theta
 
     def distances(self, U: FloatArray) -> FloatArray:
         """Return the distances of weighted inputs."""

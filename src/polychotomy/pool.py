@@ -44,7 +44,7 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
     members : list of (str, classifier), default=None
         Classifiers with `predict_proba`, of this library or any other, with names. By default
         those of `default_members`: an LS-SVM and kernel logistic regression, each in a learned
-        Gaussian and a learned Laplacian metric, and an SVM.
+        Gaussian and a learned Laplacian metric, a forest, and an SVM.
     budget : float, default=None
         The seconds that fitting may take, roughly: the most expensive members are left out until
         the others are expected to be done in that time; the cheapest always stays. What is
@@ -86,7 +86,8 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
     Notes
     -----
     A method of our own. Out-of-fold probabilities come by leave-one-out for the LS-SVMs, from the
-    search of C for the other kernel machines, and from refits by fold for anything else.
+    search of C for the other kernel machines, out of the bag for forests with ``oob_score=True``,
+    and from refits by fold for anything else.
 
     Examples
     --------
@@ -210,9 +211,7 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
             return default_members(self.cv)
         members = list(self.members)
         if not members:
-            raise ValueError(
-                "members is an empty list; name one at least, or None for the default."
-            )
+            raise ValueError("members is empty; give one at least, or None for the default.")
         for pair in members:
             if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], str):
                 raise TypeError(f"members must be pairs of a name and a classifier, got {pair!r}.")
@@ -289,6 +288,7 @@ def default_members(cv: Any = 5) -> list[tuple[str, Any]]:
     -------
     members : list of (str, classifier)
     """
+    from sklearn.ensemble import RandomForestClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
@@ -305,6 +305,7 @@ def default_members(cv: Any = 5) -> list[tuple[str, Any]]:
             (f"logistic {name}", MetricClassifier(clone(search), LearnedMetric(kernel)))
             for name, kernel in KERNELS.items()
         ),
+        ("forest", RandomForestClassifier(200, oob_score=True, random_state=0)),
         (
             "svm",
             make_pipeline(StandardScaler(), TwoStepSearchCV(svm, ties="nll", show_progress=False)),
@@ -333,8 +334,10 @@ def expected_seconds(members: list[tuple[str, Any]], n_rows: int, n_features: in
             metrics[metric_key(estimator)] = min(n_rows, metric.max_rows)
         plain = isinstance(estimator, MetricClassifier) and estimator.estimator is None
         kernel = pipe_of(estimator) is not None
-        # A tridiagonal matrix; grids of kernel machines; a forest and its refits by fold.
-        seconds += 5e-10 * n_rows**3 if plain else 4e-6 * n_rows**2 if kernel else 3e-3 * n_rows
+        # A tridiagonal matrix; grids of kernel machines; a forest, or refits by fold.
+        seconds += (
+            5e-10 * n_rows**3 if plain else 4e-6 * n_rows**2 if kernel else 0.3 + 1e-3 * n_rows
+        )
     for n in metrics.values():
         seconds += 0.1 + 5e-9 * n**3 + 2e-8 * n**2 * n_features
     return seconds

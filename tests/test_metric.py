@@ -1,0 +1,239 @@
+"""The learned metric, against refits and finite differences."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import log_softmax, ndtri
+from scipy.stats import rankdata
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
+from sklearn.pipeline import make_pipeline
+
+import polychotomy as pc
+from polychotomy._views import learn_view
+from polychotomy.kernels import Kernel
+from polychotomy.machines._lssvm_solve import solve
+from polychotomy.machines._lssvm_tridiagonal import leave_one_out, tridiagonalise, with_targets
+from polychotomy.machines._lssvm_unit_out import UnitOutPath
+from polychotomy.metric import BIAS_PENALTY, TEMPERATURE_PENALTY, chosen_rows, squared_slopes
+
+X, y = load_iris(return_X_y=True)
+SMALL_X, SMALL_y = X[::3], y[::3]
+KERNELS = ("rbf", "laplacian")
+
+
+def plain_gram(kernel, A, B):
+    gap = A[:, None] - B
+    return np.exp(-0.5 * (gap**2).sum(axis=2) if kernel == "rbf" else -np.abs(gap).sum(axis=2))
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(12, 3))
+    targets = np.where(rng.integers(0, 3, 12)[:, None] == np.arange(3), 1.0, -1.0)
+    return plain_gram("rbf", Z, Z), targets
+
+
+@pytest.mark.parametrize("gamma", [0.03, 1.0, 300.0])
+def test_scores_without_a_unit_are_those_of_refits(problem, gamma):
+    gram, targets = problem
+    weights = np.array([1, 2, 3, 1, 0.5, 1, 2.5, 1, 1, 4, 1, 1], dtype=float)
+    scores = UnitOutPath(gram, targets, weights).scores(gamma)
+    for row in range(len(gram)):
+        left = weights.copy()
+        left[row] -= min(1.0, weights[row])
+        kept = left > 0
+        fit = solve(gram[np.ix_(kept, kept)], targets[kept], gamma, left[kept])
+        np.testing.assert_allclose(scores[row], fit.scores(gram[[row]][:, kept])[0], atol=1e-9)
+
+
+def test_scores_and_fits_agree_with_the_other_solvers(problem):
+    gram, targets = problem
+    path = UnitOutPath(gram, targets)
+    other = with_targets(tridiagonalise(gram), targets)
+    np.testing.assert_allclose(path.scores(10.0), leave_one_out(other, 10.0), atol=1e-10)
+    fit, wanted = path.fit(10.0), solve(gram, targets, 10.0)
+    np.testing.assert_allclose(fit.coefficients, wanted.coefficients, atol=1e-10)
+    np.testing.assert_allclose(fit.biases, wanted.biases, atol=1e-10)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), kernel=st.sampled_from(KERNELS))
+def test_slopes_are_those_of_finite_differences(seed, kernel):
+    rng = np.random.default_rng(seed)
+    Z, a = rng.normal(size=(7, 3)), rng.normal(size=(7, 2))
+    # A value that several rows have: the slope there is the mean of both sides.
+    Z[:3, 1] = 0.5
+    factors = rng.uniform(0.1, 2.0, 3)
+    gram = plain_gram(kernel, Z * factors, Z * factors)
+    found = squared_slopes(kernel, Z, factors, gram, a)
+    step = 1e-6
+    for j in range(3):
+        ahead, behind = Z.copy(), Z.copy()
+        ahead[:, j] += step
+        behind[:, j] -= step
+        scores = [plain_gram(kernel, at * factors, Z * factors) @ a for at in (ahead, behind)]
+        slopes = (scores[0] - scores[1]) / (2 * step)
+        np.testing.assert_allclose(found[:, j], (slopes**2).sum(axis=1), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_likelihood_is_that_of_leave_one_out_scores_in_the_metric(kernel):
+    metric = pc.LearnedMetric(kernel).fit(SMALL_X, SMALL_y)
+    Z = metric.transform(SMALL_X)
+    gram, targets = plain_gram(kernel, Z, Z), np.where(SMALL_y[:, None] == np.arange(3), 1.0, -1.0)
+    rows, scores = np.arange(len(Z)), np.empty(targets.shape)
+    for row in rows:
+        kept = rows != row
+        fit = solve(gram[np.ix_(kept, kept)], targets[kept], metric.C_)
+        scores[row] = fit.scores(gram[[row]][:, kept])[0]
+
+    def nll(theta):
+        return -log_softmax(theta[0] * scores + theta[1:], axis=1)[rows, SMALL_y].sum()
+
+    def penalised(theta):
+        squares = BIAS_PENALTY * (theta[1:] ** 2).sum() + TEMPERATURE_PENALTY * theta[0] ** 2
+        return nll(theta) + 0.5 * squares
+
+    best = minimize(penalised, np.ones(4), method="BFGS", options={"gtol": 1e-8})
+    assert metric.nll_ == pytest.approx(nll(best.x) / len(Z), rel=1e-5)
+    assert metric.nll_ == min(entry["nll"] for entry in metric.history_)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_inputs_that_do_not_matter_get_small_weights(kernel):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(150, 5))
+    labels = (A[:, 1] ** 2 + A[:, 3] ** 2 > 1.4).astype(int)
+    weights = pc.LearnedMetric(kernel).fit(A, labels).feature_weights_
+    assert weights.max() == 1.0
+    assert min(weights[[1, 3]]) > 3 * max(weights[[0, 2, 4]])
+    same = pc.LearnedMetric(kernel, rounds=0).fit(A, labels).feature_weights_
+    np.testing.assert_array_equal(same, np.ones(5))
+
+
+def test_weights_are_repetitions():
+    rng = np.random.default_rng(1)
+    counts = rng.integers(0, 4, len(SMALL_y))
+    counts[[0, 20, 40]] = 1
+    weighted = pc.LearnedMetric().fit(SMALL_X, SMALL_y, counts)
+    repeated = pc.LearnedMetric().fit(
+        np.repeat(SMALL_X, counts, axis=0), np.repeat(SMALL_y, counts)
+    )
+    assert weighted.C_ == repeated.C_
+    assert weighted.nll_ == pytest.approx(repeated.nll_)
+    np.testing.assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-6, atol=1e-9)
+
+
+def test_ranks_become_normal_scores():
+    rng = np.random.default_rng(0)
+    column = np.round(rng.normal(size=60), 1)
+    A = np.stack([column, rng.integers(0, 5, 60), np.full(60, 7.0)], axis=1)
+    Z = learn_view("ranks", A, np.ones(60)).transform(A)
+    scores = ndtri((rankdata(column) - 0.5) / 60)
+    np.testing.assert_allclose(Z[:, 0], (scores - scores.mean()) / scores.std())
+    np.testing.assert_allclose(Z[:, 1], (A[:, 1] - A[:, 1].mean()) / A[:, 1].std())
+    np.testing.assert_allclose(Z[:, 2], 0.0, atol=1e-12)
+
+
+def test_ranks_do_not_feel_what_keeps_the_order():
+    A, labels = load_wine(return_X_y=True)
+    A, labels = A[::3, :4], labels[::3]
+    ranks = pc.LearnedMetric(views=["ranks"], rounds=1)
+    wanted = clone(ranks).fit(A, labels).transform(A)
+    bent = np.exp(3.0 * A / A.max(axis=0))
+    np.testing.assert_allclose(ranks.fit(bent, labels).transform(bent), wanted, atol=1e-8)
+
+
+def test_units_and_shifts_do_not_matter():
+    metric = pc.LearnedMetric("laplacian", rounds=1)
+    wanted = clone(metric).fit(SMALL_X, SMALL_y).transform(SMALL_X)
+    other = SMALL_X * np.array([1e-3, 1.0, 1e4, 7.0]) - 30.0
+    np.testing.assert_allclose(metric.fit(other, SMALL_y).transform(other), wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("machine", [pc.SVM, pc.KernelLogisticRegression, pc.LSSVM])
+def test_all_kernel_machines_can_use_it(machine, kernel):
+    width = {"sigma2": 1.0} if kernel == "rbf" else {"gamma": 1.0}
+    pipe = pc.PolychotomyClassifier(machine(kernel=kernel, **width))
+    clf = make_pipeline(pc.LearnedMetric(kernel, rounds=1), pipe).fit(X[::2], y[::2])
+    assert clf.score(X[1::2], y[1::2]) > 0.92
+    metric = clf[0]
+    Z = metric.transform(SMALL_X)
+    np.testing.assert_allclose(
+        Kernel(kernel, 0.5 if kernel == "rbf" else 1.0).between(Z, Z), plain_gram(kernel, Z, Z)
+    )
+
+
+def test_metric_classifiers_take_kernel_width_and_C_from_the_metric():
+    own = pc.MetricClassifier(metric=pc.LearnedMetric("laplacian", rounds=1)).fit(X[::2], y[::2])
+    machine = own.estimator_.machine
+    assert (machine.kernel, machine.gamma, machine.C) == ("laplacian", 1.0, own.metric_.C_)
+    assert own.feature_weights_ is own.metric_.feature_weights_
+    assert own.score(X[1::2], y[1::2]) > 0.92
+    given = pc.PolychotomyClassifier(pc.SVM(C=3.0), "one_vs_rest")
+    other = pc.MetricClassifier(given, pc.LearnedMetric(rounds=0)).fit(X[::2], y[::2])
+    assert other.estimator_.machine.get_params()["sigma2"] == 1.0
+    assert other.estimator_.machine.C == 3.0
+    assert given.machine.sigma2 is None
+    with pytest.raises(TypeError, match=r"machine SVM\(\), KernelLogisticRegression\(\) or LSSVM"):
+        pc.MetricClassifier(pc.ProbabilisticSVC()).fit(X, y)
+
+
+def test_many_rows_are_thinned_out_evenly():
+    numbers = np.repeat([0, 1, 2], [600, 390, 10])
+    weights = np.ones(1000)
+    weights[:10] = 0.0
+    kept = chosen_rows(numbers, weights, 99)
+    np.testing.assert_allclose(np.bincount(numbers[kept]), [59, 39, 1], atol=2)
+    assert kept.min() >= 10
+    rare = np.repeat([0, 1], [999, 1])
+    assert np.bincount(rare[chosen_rows(rare, np.ones(1000), 20)]).tolist() == [20, 1]
+    few, rows = pc.LearnedMetric(max_rows=50).fit(X, y), chosen_rows(y, np.ones(150), 50)
+    np.testing.assert_array_equal(np.bincount(y[rows]), [17, 16, 17])
+    np.testing.assert_array_equal(
+        few.transform(X), pc.LearnedMetric().fit(X[rows], y[rows]).transform(X)
+    )
+
+
+def test_hard_rows_are_no_problem():
+    # a constant input, rows that are alike, a class of one row
+    A = np.zeros((12, 3))
+    A[:, 0] = np.repeat([0.0, 1.0, 5.0], [6, 5, 1])
+    labels = np.repeat(["a", "b", "c"], [6, 5, 1])
+    for kernel in KERNELS:
+        metric = pc.LearnedMetric(kernel).fit(A, labels)
+        assert np.isfinite(metric.transform(A + 1e6)).all()
+        assert metric.feature_weights_[0] == 1.0
+    alike = pc.LearnedMetric().fit(np.ones((6, 2)), [0, 1] * 3)
+    assert np.isfinite(alike.transform(np.ones((1, 2)))).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"kernel": "linear"}, "Unknown kernel 'linear'"),
+        ({"views": "ranks"}, "views must be a list"),
+        ({"views": []}, "views must be a list"),
+        ({"views": ["rank"]}, "Unknown view 'rank'"),
+        ({"rounds": -1}, "rounds must be a whole number from 0"),
+        ({"rounds": 1.5}, "rounds must be a whole number"),
+        ({"max_rows": 1}, "max_rows must be a whole number from 2"),
+    ],
+)
+def test_bad_parameters_are_refused(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        pc.LearnedMetric(**options).fit(X, y)
+
+
+def test_bad_rows_are_refused():
+    with pytest.raises(ValueError, match="at least two classes"):
+        pc.LearnedMetric().fit(X, np.zeros(len(X)))
+    with pytest.raises(ValueError, match="zero for every row of class 2"):
+        pc.LearnedMetric().fit(X, y, (y < 2).astype(float))
+    with pytest.raises(TypeError, match="mixes class labels"):
+        pc.LearnedMetric().fit(X[:4], [0, "a", 0, "a"])

@@ -1,0 +1,235 @@
+"""Pools: weights against a general optimiser, answers against their definition."""
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.datasets import load_wine
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import polychotomy as pc
+from polychotomy._members import Rows, fit_members
+from polychotomy._pooling import PSEUDO_COUNTS, geometric_mean, mixture_weights
+from polychotomy.pool import default_members, expected_seconds, ls_members, within_budget
+
+ALL_X, ALL_y = load_wine(return_X_y=True)
+X, y, NEW = ALL_X[::2, :6], ALL_y[::2], ALL_X[1::2, :6]
+QUICK = pc.LearnedMetric(views=["standardised"], rounds=1)
+LS = ("ls", pc.MetricClassifier(metric=QUICK))
+BAYES = ("bayes", GaussianNB())
+
+
+def rows_of(X, y, weights=None):
+    classes, numbers = np.unique(y, return_inverse=True)
+    used = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+    splits = [(used[a], used[b]) for a, b in StratifiedKFold(5).split(used, y[used])]
+    return Rows(X, y, numbers, classes, weights, used, splits)
+
+
+def test_weights_are_those_of_a_general_optimiser():
+    rng = np.random.default_rng(0)
+    p, v = rng.dirichlet([1, 2, 3, 1], size=40), rng.uniform(0, 3, 40)
+
+    def negative(w):
+        return -(v @ np.log(p @ w)) - PSEUDO_COUNTS * np.log(w).sum()
+
+    sums = {"type": "eq", "fun": lambda w: w.sum() - 1.0}
+    best = minimize(
+        negative,
+        np.full(4, 0.25),
+        method="SLSQP",
+        bounds=[(1e-6, 1)] * 4,
+        constraints=sums,
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    np.testing.assert_allclose(mixture_weights(p, v), best.x, atol=1e-5)
+    assert mixture_weights(np.zeros((3, 2)), np.ones(3)) == pytest.approx([0.5, 0.5])
+
+
+def test_the_answer_is_the_mean_of_both_means():
+    pool = pc.PolychotomyPool([LS, BAYES]).fit(X, y)
+    tempered = [
+        pool.temperings_[name].transform(member.predict_proba(NEW))
+        for name, member in pool.members_.items()
+    ]
+    a, b = pool.weights_.values()
+    product = tempered[0] ** a * tempered[1] ** b
+    geometric = pool.tempering_.transform(product / product.sum(axis=1, keepdims=True))
+    wanted = 0.5 * (a * tempered[0] + b * tempered[1] + geometric)
+    p = pool.predict_proba(NEW)
+    np.testing.assert_allclose(p, wanted, atol=1e-12)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(pool.predict(NEW), pool.classes_[p.argmax(axis=1)])
+    np.testing.assert_allclose(np.exp(pool.predict_log_proba(NEW)), p)
+    assert a + b == pytest.approx(1.0)
+    assert pool.nll_ < min(pool.member_nll_.values()) + 0.02
+
+
+def test_members_from_elsewhere_are_cross_fitted():
+    scaled = ("scaled", make_pipeline(StandardScaler(), LogisticRegression()))
+    rows = rows_of(X, y)
+    for name, estimator in (BAYES, scaled):
+        (member,) = fit_members([(name, estimator)], rows)
+        wanted = cross_val_predict(estimator, X, y, cv=rows.splits, method="predict_proba")
+        np.testing.assert_allclose(member.out_of_fold, wanted)
+    forest = RandomForestClassifier(50, oob_score=True, random_state=0)
+    (member,) = fit_members([("forest", forest)], rows)
+    np.testing.assert_allclose(member.out_of_fold, forest.fit(X, y).oob_decision_function_)
+
+
+def pipe(tempering, machine, **options):
+    return pc.PolychotomyClassifier(machine, tempering=tempering, **options)
+
+
+def least_squares(tempering):
+    options = {"decoder": "shrunk_soft_max", "cv": "leave_one_out"}
+    return pipe(tempering, pc.LSSVM(C=1.0), **options)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda tempering: pipe(tempering, pc.SVM()),
+        least_squares,
+        lambda tempering: pc.TwoStepSearchCV(
+            pipe(tempering, pc.SVM()), {"machine__C": [1.0, 10.0]}, None, show_progress=False
+        ),
+        lambda tempering: make_pipeline(StandardScaler(), pipe(tempering, GaussianNB())),
+        lambda tempering: pc.MetricClassifier(least_squares(tempering), QUICK),
+    ],
+)
+def test_own_members_are_tempered_as_their_own_tempering_would(build):
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    pool = pc.PolychotomyPool([("one", build(None))]).fit(Z, y)
+    own = pool.temperings_["one"].transform(pool.members_["one"].predict_proba(Z))
+    np.testing.assert_allclose(own, build("auto").fit(Z, y).predict_proba(Z), atol=1e-9)
+
+
+def test_a_metric_is_learned_once_for_all_who_share_it():
+    logistic = pc.PolychotomyClassifier(pc.KernelLogisticRegression())
+    members = [LS, ("logistic", pc.MetricClassifier(logistic, QUICK)), BAYES]
+    fitted = pc.PolychotomyPool(members).fit(X, y).members_
+    assert fitted["ls"].metric_ is fitted["logistic"].metric_
+
+
+def test_a_bad_member_gets_little_weight():
+    good = pc.PolychotomyPool([LS, ("prior", LogisticRegression(C=1e-12))]).fit(X, y)
+    assert good.weights_["prior"] < 0.15
+    assert good.member_nll_["ls"] < good.member_nll_["prior"]
+
+
+def test_default_members_answer_together():
+    pool = pc.PolychotomyPool().fit(X, y)
+    assert list(pool.members_) == [name for name, _ in default_members()]
+    assert pool.score(NEW, ALL_y[1::2]) > 0.85
+    assert set(pool.seconds_) == set(pool.members_)
+    again = pc.recipe("pool").fit(X, y)
+    np.testing.assert_array_equal(again.predict_proba(NEW), pool.predict_proba(NEW))
+    copy = pickle.loads(pickle.dumps(pool))
+    np.testing.assert_array_equal(copy.predict_proba(NEW), pool.predict_proba(NEW))
+
+
+def test_the_result_does_not_depend_on_the_number_of_jobs():
+    members = [LS, ("forest", RandomForestClassifier(5)), BAYES]
+    one, two = (
+        pc.PolychotomyPool(members, n_jobs=n_jobs, random_state=3).fit(X, y) for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.predict_proba(NEW), two.predict_proba(NEW))
+    other = pc.PolychotomyPool(members, random_state=4).fit(X, y)
+    assert (other.predict_proba(NEW) != one.predict_proba(NEW)).any()
+    assert members[1][1].random_state is None
+
+
+def test_the_budget_drops_the_expensive_members_first():
+    members = default_members()
+    limits = np.geomspace(1e3, 1e-3, 40)
+    kept = [[n for n, _ in within_budget(members, limit, 800, 36)] for limit in limits]
+    assert kept[0] == [name for name, _ in members]
+    assert len(kept[-1]) == 1
+    for more, less in pairwise(kept):
+        assert set(less) <= set(more)
+    for limit, names in zip(limits, kept, strict=True):
+        chosen = [pair for pair in members if pair[0] in names]
+        assert len(names) == 1 or expected_seconds(chosen, 800, 36) <= limit
+    pool = pc.PolychotomyPool([LS, BAYES], budget=1e-9).fit(X, y)
+    assert len(pool.members_) == len(pool.dropped_) == 1
+    assert expected_seconds(ls_members(), 800, 36) < expected_seconds(members, 800, 36)
+
+
+def test_rare_classes_and_rows_without_weight():
+    labels = np.where(np.arange(len(y)) == 3, "rare", np.array(["a", "b", "c"])[y])
+    weights = np.where(np.arange(len(y)) % 7 == 1, 0.0, 2.0)
+    used = weights > 0
+    members = [LS, ("logistic", make_pipeline(StandardScaler(), LogisticRegression()))]
+    pools = []
+    for rows in (slice(None), used):
+        with pytest.warns(UserWarning, match="Class 'rare' has fewer rows"):
+            pools.append(pc.PolychotomyPool(members).fit(X[rows], labels[rows], weights[rows]))
+    p = pools[0].predict_proba(NEW)
+    assert p.shape == (len(NEW), 4)
+    assert np.isfinite(p).all()
+    np.testing.assert_allclose(pools[1].predict_proba(NEW), p, atol=1e-5)
+
+
+def test_two_rows_are_enough():
+    with pytest.warns(UserWarning, match="Classes 0 and 1 have fewer rows"):
+        pool = pc.PolychotomyPool([LS, BAYES]).fit([[0.0], [1.0]], [0, 1])
+    assert np.isfinite(pool.predict_proba([[0.2]])).all()
+
+
+@pytest.mark.parametrize(
+    ("members", "error", "sentence"),
+    [
+        ([], ValueError, "members is empty"),
+        ([GaussianNB()], TypeError, "pairs of a name and a classifier"),
+        ([("a", GaussianNB)], TypeError, "'a' must be a classifier with predict_proba"),
+        ([("a", LinearSVC())], TypeError, "'a' must be a classifier with predict_proba"),
+        ([BAYES, BAYES], ValueError, "two with the name 'bayes'"),
+    ],
+)
+def test_bad_members_are_refused(members, error, sentence):
+    with pytest.raises(error, match=sentence):
+        pc.PolychotomyPool(members).fit(X, y)
+
+
+def test_bad_budgets_and_weights_are_refused():
+    with pytest.raises(ValueError, match="budget must be a positive number"):
+        pc.PolychotomyPool([BAYES], budget=0).fit(X, y)
+    with pytest.raises(ValueError, match="'knn' does not take sample_weight"):
+        pc.PolychotomyPool([("knn", KNeighborsClassifier())]).fit(X, y, np.ones(len(y)))
+
+
+def test_pools_are_refused_where_methods_share_machines():
+    with pytest.raises(ValueError, match="LS2 is a pool, which tunes its members itself"):
+        pc.MethodSweep(["PWC_PSVM", "LS2"]).fit(X, y)
+    with pytest.raises(ValueError, match="POOL is a pool with machines of its own"):
+        pc.recipe("POOL", machine=pc.SVM())
+
+
+def test_geometric_means_of_nothing_are_finite():
+    p = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
+    np.testing.assert_allclose(geometric_mean(p, np.array([0.5, 0.5])), [[0.5, 0.5]])
+
+
+# Leave-one-out leaves a row of weight 2 out as a whole, where two rows are left out one by one, and
+# tempering is fitted over folds that do not know which rows are alike.
+NOT_REPETITIONS = {"check_sample_weight_equivalence_on_dense_data": "leave-one-out and folds"}
+
+
+@pytest.mark.filterwarnings("ignore:Class.*fewer rows than the 5 folds:UserWarning")
+@parametrize_with_checks(
+    [QUICK, LS[1], pc.PolychotomyPool([LS, BAYES])],
+    expected_failed_checks=lambda one: {} if one is QUICK else NOT_REPETITIONS,
+)
+def test_sklearn_checks(estimator, check):
+    check(estimator)
