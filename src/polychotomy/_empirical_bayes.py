@@ -70,7 +70,10 @@ class ShrunkFit:
 
 
 def fit_shrunk(
-    model: Likelihood, groups: Sequence[IntArray], strengths: Sequence[float] | None = None
+    model: Likelihood,
+    groups: Sequence[IntArray],
+    strengths: Sequence[float] | None = None,
+    free: float = FREE_STRENGTH,
 ) -> ShrunkFit:
     """Fit the parameters, and unless they are given the strengths of the groups' penalties.
 
@@ -88,6 +91,8 @@ def fit_shrunk(
         The parameters of every group; those in none are free.
     strengths : sequence of float, default=None
         The strengths, if they are not to be found.
+    free : float, default=0.001
+        The penalty of the parameters in no group.
 
     Returns
     -------
@@ -96,7 +101,7 @@ def fit_shrunk(
     theta = np.zeros(model.n_parameters)
     if strengths is not None:
         given = np.array(strengths, dtype=np.float64)
-        theta, _, converged = minimise(model, penalties(model, groups, given), theta)
+        theta, _, converged = minimise(model, penalties(model, groups, given, free), theta)
         return ShrunkFit(theta, given, converged)
     current = np.full(len(groups), FIRST_STRENGTH)
     # Systems this small gain nothing from the threads of BLAS, and lose much if others run. The
@@ -105,7 +110,7 @@ def fit_shrunk(
     with single_threaded_blas() if in_main else nullcontext():
         for _ in range(MAX_ROUNDS):
             theta, inverse_diagonal, converged = minimise(
-                model, penalties(model, groups, current), theta
+                model, penalties(model, groups, current, free), theta
             )
             before, current = current, _updated(current, groups, theta, inverse_diagonal)
             if (np.abs(np.log(current / before)) <= STRENGTH_TOLERANCE).all():
@@ -113,9 +118,14 @@ def fit_shrunk(
     return ShrunkFit(theta, before, converged)
 
 
-def penalties(model: Likelihood, groups: Sequence[IntArray], strengths: FloatArray) -> FloatArray:
+def penalties(
+    model: Likelihood,
+    groups: Sequence[IntArray],
+    strengths: FloatArray,
+    free: float = FREE_STRENGTH,
+) -> FloatArray:
     """Return the penalty of every parameter."""
-    penalty = np.full(model.n_parameters, FREE_STRENGTH)
+    penalty = np.full(model.n_parameters, free)
     for group, strength in zip(groups, strengths, strict=True):
         penalty[group] = strength
     return penalty

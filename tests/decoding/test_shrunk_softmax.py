@@ -71,7 +71,7 @@ def test_weights_minimise_the_penalised_likelihood(code):
         w, d, b = split(theta)
         s = np.einsum("nsk,ks->nk", lists / sizes[:, None], w + d) + b
         nll = np.log(np.exp(s).sum(axis=1)) - s[np.arange(len(y)), y]
-        return nll.sum() + 0.5 * (1e-3 * w @ w + l_d * (d**2).sum() + l_b * b @ b)
+        return nll.sum() + 0.5 * (0.1 * w @ w + l_d * (d**2).sum() + l_b * b @ b)
 
     found = minimize(objective, np.zeros(4 * n_scores + 3), options={"gtol": 1e-6})
     w, d, b = split(found.x)

@@ -14,6 +14,9 @@ from .softmax import class_probabilities
 
 # Larger scores count as this, so that sums and differences of them are finite.
 LARGEST_SCORE = 1e300
+# The penalty on w, of scores of size 1: nothing beside hundreds of rows, but a few rows that no
+# machine mixes up must not make it sure beyond all doubt.
+COMMON_STRENGTH = 0.1
 
 
 class ShrunkSoftMax(Decoder):
@@ -22,7 +25,7 @@ class ShrunkSoftMax(Decoder):
     For one-vs-rest scores f, centred over the classes, class k has probability proportional to
     ``exp((w + d_k) f_k + b_k)``. For one-vs-one there are two scores of a class: the sum, and the
     smallest, of its scores against the others, ``exp((w + d_k) sum_t r_kt + (w' + d'_k) min_t
-    r_kt + b_k)``; both are centred. w and w' are free; d and b are shrunk to 0, as strongly as
+    r_kt + b_k)``; both are centred. w and w' are all but free; d and b are shrunk to 0, as strongly as
     empirical Bayes finds right: to one temperature for all classes, where `SoftMax` shrinks to
     equal probabilities. Fitted on scores of machines that did not see the row.
 
@@ -65,7 +68,8 @@ class ShrunkSoftMax(Decoder):
         for j in range(len(scale) - 1):
             scale[j] = typical_size(features[:, :, j], context.weights)
         design, groups = shrunk_design(*features.shape[1:])
-        fit = fit_shrunk(ClassScores(features / scale, context.y, context.weights, design), groups)
+        model = ClassScores(features / scale, context.y, context.weights, design)
+        fit = fit_shrunk(model, groups, free=COMMON_STRENGTH)
         self.weights_ = (design @ fit.theta).reshape(features.shape[1:]) / scale
         self.strengths_ = fit.strengths
 
