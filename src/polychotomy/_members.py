@@ -98,6 +98,7 @@ def _fit_member(
     name: str, estimator: Any, rows: Rows, metrics: dict[str, tuple[LearnedMetric, float]]
 ) -> Member:
     start = perf_counter()
+    p: FloatArray | None
     pipe = pipe_of(estimator)
     if pipe is None or pipe.cv == "prefit":
         _fit(name, estimator, rows.X, rows.y, rows.weights)
