@@ -26,8 +26,8 @@ class ShrunkSoftMax(Decoder):
     ``exp((w + d_k) f_k + b_k)``. For one-vs-one there are two scores of a class: the sum, and the
     smallest, of its scores against the others, ``exp((w + d_k) sum_t r_kt + (w' + d'_k) min_t
     r_kt + b_k)``; both are centred. w and w' are all but free; d and b are shrunk to 0, as
-    strongly as empirical Bayes finds right: to one temperature for all classes, where `SoftMax` shrinks to
-    equal probabilities. Fitted on scores of machines that did not see the row.
+    strongly as empirical Bayes finds right: to one temperature for all classes, where `SoftMax`
+    shrinks to equal probabilities. Fitted on scores of machines that did not see the row.
 
     Attributes
     ----------
