@@ -73,7 +73,7 @@ def duan_page(duan, duan_report):
 class Outline(HTMLParser):
     """The tags, ids and outward addresses of a page, and whether tags are closed in order."""
 
-    VOID = frozenset({"meta", "link", "br"})
+    VOID = frozenset({"meta", "link", "br", "wbr"})
 
     def __init__(self, page):
         super().__init__()
