@@ -209,6 +209,15 @@ def test_what_nobody_foresaw_gets_one_line_too(monkeypatch, capsys):
         main(["studies"])
 
 
+def test_a_broken_pipe_elsewhere_is_told(monkeypatch, capsys):
+    def broken():
+        raise BrokenPipeError("a worker is gone")
+
+    monkeypatch.setattr("polychotomy.study.definition.study_names", broken)
+    assert main(["studies"]) == 1
+    assert capsys.readouterr().err.startswith("polychotomy: error: ")
+
+
 def test_warnings_are_one_line(monkeypatch, capsys):
     def warn():
         # As warnings are written where no test collects them.

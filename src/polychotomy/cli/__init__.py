@@ -8,6 +8,7 @@ input and 130 after Ctrl-C.
 from __future__ import annotations
 
 import os
+import select
 import sys
 import warnings
 from collections.abc import Sequence
@@ -86,15 +87,27 @@ def _run(given: list[str]) -> int:
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         return _say("stopped.", 130)
-    except (BrokenPipeError, SystemExit):  # the latter is how the parser puts the former
-        # Whoever read our output has enough of it; there is nobody left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+    except (BrokenPipeError, SystemExit) as error:  # the latter is how the parser puts the former
+        return 141 if _reader_is_gone() else _say(f"error: {error}", 1)
     except Exception as error:
         if os.environ.get("POLYCHOTOMY_DEBUG"):
             raise
         return _explain(error)
     return code if isinstance(code, int) else 0
+
+
+def _reader_is_gone() -> bool:
+    """Whether nobody reads our output any more: then there is nobody to tell."""
+    output = sys.__stdout__
+    if output is None or not hasattr(select, "poll"):
+        return True
+    poll = select.poll()
+    poll.register(output.fileno(), 0)
+    if not poll.poll(0):
+        return False
+    # So that the interpreter does not try again when it ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())
+    return True
 
 
 def _explain(error: Exception) -> int:
