@@ -201,7 +201,9 @@ def table(options):
         mean = {figure: by_set[figure][method].mean() for figure in FIGURES}
         difference = wide["nll"][method] - wide["nll"][base]
         groups = difference.groupby(level="set")
-        error = np.sqrt((groups.var(ddof=1) / groups.size()).sum()) / len(by_set)
+        # Of the mean over the sets, by the scatter of the partitions of each.
+        variances = groups.var(ddof=1) / groups.size()
+        error = np.sqrt(variances.sum(skipna=False)) / len(by_set)
         print(
             f"| {method} | {100 * mean['error']:.2f} | {mean['nll']:.4f} | {mean['brier']:.4f} "
             f"| {mean['calibration']:.4f} | {ranks[method]:.2f} "
