@@ -20,7 +20,7 @@ from ._pooling import arithmetic_mean, geometric_mean, mixture_weights
 from ._types import FloatArray
 from ._weights import class_numbers, refuse_mixed_labels, row_weights
 from .classifier import PolychotomyClassifier
-from .machines import SVM, KernelLogisticRegression
+from .machines import LSSVM, SVM, KernelLogisticRegression
 from .metric import LearnedMetric
 from .metric_classifier import MetricClassifier
 from .search import TwoStepSearchCV
@@ -47,7 +47,8 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
         Gaussian and a learned Laplacian metric, a forest, and an SVM.
     budget : float, default=None
         The seconds that fitting may take, roughly: the most expensive members are left out until
-        the others are expected to be done in that time; the cheapest always stays. What is
+        the others are expected to be done in that time; the cheapest always stays. Members are
+        compared without their metric, which they may share. What is
         expected depends on the numbers of rows and inputs alone, not on the machine.
     cv : int, splitter or iterable, default=5
         The folds for the out-of-fold probabilities of members that are not of this library, and of
@@ -321,26 +322,28 @@ def ls_members() -> list[tuple[str, Any]]:
     ]
 
 
-def expected_seconds(members: list[tuple[str, Any]], n_rows: int, n_features: int) -> float:
-    """Return roughly how long fitting takes on one core of a common machine; shared metrics once.
+def expected_seconds(estimator: Any, n_rows: int) -> float:
+    """Return roughly how long fitting a member takes on one core, without its metric.
 
     It must not depend on the machine or on what runs beside, so that a budget is repeatable.
     """
-    seconds = 0.0
+    pipe = pipe_of(clone(estimator))
+    if pipe is None:
+        return 0.3 + 1e-3 * n_rows  # a forest, or refits by fold
+    if isinstance(pipe.machine, LSSVM):
+        return 5e-10 * n_rows**3  # one tridiagonal matrix
+    return 4e-6 * n_rows**2  # a search
+
+
+def expected_total(members: list[tuple[str, Any]], n_rows: int, n_features: int) -> float:
+    """Return roughly how long fitting all members takes; a shared metric counts once."""
     metrics = {}
     for _, estimator in members:
         if isinstance(estimator, MetricClassifier):
             metric = LearnedMetric() if estimator.metric is None else estimator.metric
             metrics[metric_key(estimator)] = min(n_rows, metric.max_rows)
-        plain = isinstance(estimator, MetricClassifier) and estimator.estimator is None
-        kernel = pipe_of(estimator) is not None
-        # A tridiagonal matrix; grids of kernel machines; a forest, or refits by fold.
-        seconds += (
-            5e-10 * n_rows**3 if plain else 4e-6 * n_rows**2 if kernel else 0.3 + 1e-3 * n_rows
-        )
-    for n in metrics.values():
-        seconds += 0.1 + 5e-9 * n**3 + 2e-8 * n**2 * n_features
-    return seconds
+    learning = sum(0.1 + 5e-9 * n**3 + 2e-8 * n**2 * n_features for n in metrics.values())
+    return learning + sum(expected_seconds(estimator, n_rows) for _, estimator in members)
 
 
 def within_budget(
@@ -351,8 +354,8 @@ def within_budget(
         return members
     limit = positive_number(budget, "budget")
     kept = list(members)
-    while len(kept) > 1 and expected_seconds(kept, n_rows, n_features) > limit:
-        rests = [kept[:place] + kept[place + 1 :] for place in range(len(kept))]
+    while len(kept) > 1 and expected_total(kept, n_rows, n_features) > limit:
         # Of members that cost the same the later goes.
-        kept = min(reversed(rests), key=lambda rest: expected_seconds(rest, n_rows, n_features))
+        costs = [expected_seconds(estimator, n_rows) for _, estimator in kept]
+        del kept[max(range(len(kept)), key=lambda place: (costs[place], place))]
     return kept
