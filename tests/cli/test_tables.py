@@ -168,13 +168,27 @@ def test_evaluate_with_a_class_that_the_model_does_not_know(commands, model):
 
 def test_explain_says_what_every_machine_said(commands, model):
     found = commands.run("explain", model, "plain.csv", "--row", "2", "--json").json
-    assert len(found["answers"]) == 3
+    (part,) = found["parts"]
+    assert len(part["explanation"]["answers"]) == 3
     predicted = commands.run("predict", model, "plain.csv").out.splitlines()[2]
     assert predicted.split(",")[0] == found["prediction"]
     assert found["inputs"]["Farbe"] == animals()["Farbe"][1]
     text = commands.run("explain", model, "plain.csv", "--row", "2").out
     assert "decoded by PairwiseCoupling" in text
     refused(commands.run("explain", model, "plain.csv", "--row", "121"), "there is no row 121")
+
+
+def test_a_pool_is_saved_and_explained_member_by_member(commands):
+    if "LS2" not in polychotomy.recipes():
+        pytest.skip("this version has no pool")
+    made = commands.run("fit", "plain.csv", "-t", "Art", "-m", "LS2", "-o", "pool.model")
+    assert made.code == 0, made.err
+    found = commands.run("explain", "pool.model", "plain.csv", "--json").json
+    assert sum(part["weight"] for part in found["parts"]) == pytest.approx(1.0)
+    assert all(len(part["explanation"]["answers"]) == 3 for part in found["parts"])
+    said = commands.run("predict", "pool.model", "plain.csv").out.splitlines()[1]
+    assert said.split(",")[0] == found["prediction"]
+    assert "together: " in commands.run("explain", "pool.model", "plain.csv").out
 
 
 def test_compare_prints_a_ranking_and_reasons(commands):

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -333,7 +333,7 @@ def explain(
     Examples:
       polychotomy explain flowers.polychotomy new.csv --row 17
     """  # noqa: D301
-    from ..plots._estimators import find_classifier
+    from ..comparing import explain_row
     from ..tables import TableError
 
     opened = _open_model(model, data)
@@ -346,39 +346,13 @@ def explain(
     else:
         raise TableError(f"{data!r} has {before} rows; there is no row {row}.")
     values = {key: _plain(value) for key, value in one.iloc[0].items()}
-    try:
-        classifier, steps = find_classifier(opened.model)
-    except TypeError:
-        _explain_whole(opened.model, one, values, as_json)
-        return
-    inputs = one
-    for step in steps:
-        inputs = step.transform(inputs)
-    explanation = classifier.explain(inputs)
+    explanation = explain_row(opened.model, one)
     if as_json:
-        print_json({"row": row, "inputs": values, **asdict(explanation)})
+        print_json({"row": row, "inputs": values, **explanation.to_dict()})
         return
-    print(
-        "\n".join(
-            f"{key}: {'missing' if value is None else value}" for key, value in values.items()
-        )
-    )
+    for key, value in values.items():
+        print(f"{key}: {'missing' if value is None else value}")
     print(f"\n{explanation}")
-
-
-def _explain_whole(model: Any, one: Any, values: dict[str, Any], as_json: bool) -> None:
-    """Say what a model answers that is not made of binary machines, or of several such."""
-    p = model.predict_proba(one)[0]
-    order = (-p).argsort()
-    ranking = [
-        {"class": model.classes_.tolist()[k], "probability": float(p[k])} for k in order.tolist()
-    ]
-    if as_json:
-        print_json({"inputs": values, "answers": [], "classes": ranking})
-        return
-    tell("this model is not one set of binary machines; here is its answer as a whole.")
-    for entry in ranking:
-        print(f"{entry['class']!s:<20}  {entry['probability']:.3f}")
 
 
 def _plain(value: Any) -> Any:

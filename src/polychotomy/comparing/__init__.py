@@ -4,6 +4,7 @@ from ._candidates import Candidate, Conditions, candidates, default_names
 from ._compare import compare_methods, tuned_pipeline
 from ._comparison import MethodComparison
 from ._evaluation import Evaluation, evaluate_labels
+from ._explaining import RowExplanation, explain_row
 from ._judging import HeldOut
 from ._report import html_report
 
@@ -13,10 +14,12 @@ __all__ = [
     "Evaluation",
     "HeldOut",
     "MethodComparison",
+    "RowExplanation",
     "candidates",
     "compare_methods",
     "default_names",
     "evaluate_labels",
+    "explain_row",
     "html_report",
     "tuned_pipeline",
 ]
