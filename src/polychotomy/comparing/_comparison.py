@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ class MethodComparison:
             for name, runs in self.held_out.items()
         }
 
-    @property
+    @cached_property
     def rows(self) -> list[dict[str, Any]]:
         """A row for every method, the best first; methods without probabilities come last.
 
@@ -116,7 +117,7 @@ class MethodComparison:
         """The methods that cannot be told from the best one, the best first."""
         return [row["method"] for row in self.rows if row["distinguishable"] is False]
 
-    @property
+    @cached_property
     def groups(self) -> list[list[str]]:
         """Runs of neighbours in the ranking of which no two can be told apart."""
         return _groups(self)
