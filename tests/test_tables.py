@@ -33,7 +33,7 @@ names = st.text(st.characters(codec="cp1252", exclude_categories=["C"]), min_siz
 words = st.sampled_from(["röt", "a,b", "x;y", 'say "no"', "two words", "tab\tbed", "-", "0x"])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     names.map(str.strip).filter(lambda name: name and name not in ("n", "kind")),
     st.lists(st.tuples(words, st.floats(-1e6, 1e6)), min_size=4, max_size=8),
