@@ -410,3 +410,12 @@ def test_an_empty_grid_leaves_the_machine_as_it_is():
     search = pc.TwoStepSearchCV(pc.PolychotomyClassifier(LinearSVC()), {}).fit(X, y)
     assert search.best_params_ == {}
     assert len(search.cv_results_["params"]) == 1
+
+
+def test_the_time_of_a_search_is_told_stage_by_stage():
+    X, y = PROBLEMS["iris"]
+    search = pc.TwoStepSearchCV(pc.recipe("PWC_PSVM"), SMALL, None).fit(X, y)
+    stages = {"distances", "kernel", "solver", "scores", "machines", "calibrators", "last fit"}
+    assert set(search.seconds_) == stages | {"decoder", "total"}
+    parts = sum(value for name, value in search.seconds_.items() if name != "total")
+    assert 0.0 < parts <= search.seconds_["total"]

@@ -8,11 +8,12 @@ from contextvars import ContextVar
 from time import perf_counter
 
 _seconds: ContextVar[dict[str, float] | None] = ContextVar("_seconds", default=None)
+_inside: ContextVar[list[float] | None] = ContextVar("_inside", default=None)
 
 
 @contextmanager
 def timed() -> Iterator[dict[str, float]]:
-    """Collect the seconds of all stages inside, by name."""
+    """Collect the seconds of all stages inside, by name; what is inside another counts once."""
     found: dict[str, float] = {}
     token = _seconds.set(found)
     try:
@@ -23,13 +24,19 @@ def timed() -> Iterator[dict[str, float]]:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Add the time inside to a stage, if somebody collects."""
+    """Add the time inside, but for that of further stages in it, if somebody collects."""
     found = _seconds.get()
     if found is None:
         yield
         return
-    start = perf_counter()
+    inner = [0.0]
+    token, start = _inside.set(inner), perf_counter()
     try:
         yield
     finally:
-        found[name] = found.get(name, 0.0) + perf_counter() - start
+        took = perf_counter() - start
+        _inside.reset(token)
+        outer = _inside.get()
+        if outer is not None:
+            outer[0] += took
+        found[name] = found.get(name, 0.0) + took - inner[0]

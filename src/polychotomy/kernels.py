@@ -19,6 +19,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from ._checks import one_of, positive_number
 from ._native import _core
+from ._stages import stage
 from ._types import FloatArray, IntArray
 
 KERNELS = ("rbf", "laplacian", "linear", "poly", "precomputed")
@@ -115,7 +116,8 @@ class SharedRows:
     @cached_property
     def squared_distances(self) -> FloatArray:
         """The squared Euclidean distance between every two rows."""
-        return squared_distances(self.X)
+        with stage("distances"):
+            return squared_distances(self.X)
 
     @cached_property
     def city_block_distances(self) -> FloatArray:

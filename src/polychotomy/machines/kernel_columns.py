@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._math import sigmoid
 from .._native.held_out import held_out_scores
+from .._stages import stage
 from .._types import FloatArray, IntArray, Margins, SignArray
 from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows, settle_memory_limit, warn_of_scales
 from ._on_demand import RowSolver, is_worth_it, solve_on_demand
@@ -164,10 +165,13 @@ class KernelColumns:
         kernel = self.solver.settle(state.X, options.counts)
         subsets = [train for train, _ in splits]
         with single_threaded_blas():
-            gram = state.gram(kernel)
-            path = self.solver.solve_path(gram, labels, subsets, values, weights, n_threads)
-            tests = [test for _, test in splits]
-            scores = held_out_scores(gram, path.coefficients, path.biases, tests, n_threads)
+            with stage("kernel"):
+                gram = state.gram(kernel)
+            with stage("solver"):
+                path = self.solver.solve_path(gram, labels, subsets, values, weights, n_threads)
+            with stage("scores"):
+                tests = [test for _, test in splits]
+                scores = held_out_scores(gram, path.coefficients, path.biases, tests, n_threads)
         return [
             HeldOut(
                 tested=[self._margins(fold[k], probability) for fold in scores],
