@@ -11,6 +11,7 @@ import io
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import joblib
@@ -36,9 +37,9 @@ def written(write: Callable[[io.BytesIO], Any]) -> bytes:
 
 
 def compare(name: str, model: Any, repeats: int) -> None:
-    ours = lambda: written(lambda file: pc.save(model, file))  # noqa: E731
-    plain = lambda: written(lambda file: joblib.dump(model, file))  # noqa: E731
-    packed = lambda: written(lambda file: joblib.dump(model, file, compress=3))  # noqa: E731
+    ours = partial(written, partial(pc.save, model))
+    plain = partial(written, partial(joblib.dump, model))
+    packed = partial(written, partial(joblib.dump, model, compress=3))
     data, theirs, small = ours(), plain(), packed()
     pc.load(io.BytesIO(data))
     cells = [f"{len(data) / 1e6:8.2f}"]

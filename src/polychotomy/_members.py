@@ -166,7 +166,8 @@ def _fitted_pipes(estimator: Any) -> list[PolychotomyClassifier]:
     if isinstance(estimator, MetricClassifier):
         return _fitted_pipes(estimator.estimator_)
     if isinstance(estimator, TwoStepSearchCV):
-        return [estimator.best_estimator_, estimator.estimator]  # type: ignore[list-item]
+        given = estimator.estimator
+        return [estimator.best_estimator_, *([] if given is None else [given])]
     return [estimator]
 
 

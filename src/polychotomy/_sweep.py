@@ -188,6 +188,7 @@ class Sweep:
         try:
             trials = self._trials(chain)
         except Exception as error:
+            # Whatever a machine says of its parameters: the other cells go on, as in GridSearchCV.
             for cell in needed:
                 self._record_failure(
                     self._asking(cell, missing), [cell], f"{type(error).__name__}: {error}"

@@ -11,6 +11,7 @@ from polychotomy import datasets
 from polychotomy.study.definition import load_study
 from polychotomy.study.protocol import partition, run_unit, sweep_name, units_of
 from polychotomy.study.units import Unit
+from polychotomy.study.work import WorkerError
 
 GENERATED = {"source": "generated"}
 
@@ -90,7 +91,7 @@ def test_rows_of_a_class_without_training_rows_are_errors():
 
 
 def test_other_data_than_the_study_was_started_with_is_refused():
-    with pytest.raises(ValueError, match="not the one that the study was started with"):
+    with pytest.raises(WorkerError, match="is not the driver's"):
         run_unit(replace(unit(["MWV_SVM"]), dataset_checksum="0"))
 
 

@@ -305,7 +305,7 @@ def _tests(
 ) -> dict[str, dict[str, Any]]:
     """Compare every method with the best."""
     best, ratio = order[0], comparison.test_to_train
-    found = {
+    found: dict[str, dict[str, Any]] = {
         best: {"difference": 0.0, "standard_error": 0.0, "p_value": 1.0, "distinguishable": False}
     }
     p_values = {name: _p_value(judged[name], judged[best], ratio) for name in order[1:]}
@@ -317,7 +317,7 @@ def _tests(
             "difference": float(differences.mean()),
             "standard_error": standard_error(differences, ratio),
             "p_value": p,
-            "distinguishable": None if np.isnan(p) else bool(p < comparison.level),  # type: ignore[dict-item]
+            "distinguishable": None if np.isnan(p) else bool(p < comparison.level),
         }
     return found
 

@@ -6,6 +6,8 @@ Counts and checksums were read from files that agree with the UCI documentation.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ._facts import Facts
 
 UCI = "UCI Machine Learning Repository"
@@ -67,14 +69,14 @@ DNA_INPUTS = [f"A{number}" for number in range(180)]
 LED_INPUTS = [f"led{number}" for number in range(1, 8)]
 
 
-def _entry(name: str, feature_names: list[str], classes: dict[str, int], **more: object) -> Facts:
+def _entry(name: str, feature_names: list[str], classes: dict[str, int], **more: Any) -> Facts:
     return Facts(
         name=name,
         rows=sum(classes.values()),
         inputs=len(feature_names),
         feature_names=tuple(feature_names),
         classes=classes,
-        **more,  # type: ignore[arg-type]
+        **more,
     )
 
 

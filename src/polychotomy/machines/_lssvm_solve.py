@@ -162,7 +162,8 @@ class GammaPath:
     def _cholesky(self, ridge: float) -> tuple[FloatArray, int]:
         shifted = self.matrix.copy(order="F")
         shifted[np.diag_indices_from(shifted)] += ridge
-        return dpotrf(shifted, lower=1, clean=1, overwrite_a=1)  # type: ignore[no-any-return]
+        triangle, failed = dpotrf(shifted, lower=1, clean=1, overwrite_a=1)
+        return triangle, int(failed)
 
 
 def solve(

@@ -583,9 +583,9 @@ def _check_after_machines(
     require(decoder.codebook_ == book, classifier, "has a decoder of another code")
     if isinstance(decoder, Nesting):
         for level in decoder.levels_:
-            if level.scorer is not None:
+            if isinstance(level.scorer, NestedScorer):
                 scorer = level.scorer
-                check_machines(scorer.machine, scorer.fitted, len(level.columns), n_features)  # type: ignore[attr-defined]
+                check_machines(scorer.machine, scorer.fitted, len(level.columns), n_features)
     if isinstance(decoder, DynamicallyOrdered):
         there_ = getattr(decoder.orderer_, "n_features_in_", None)
         require(there_ == n_features, decoder, "has an orderer of other inputs")

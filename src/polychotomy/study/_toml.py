@@ -81,7 +81,8 @@ class Entry:
         whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
         if not whole and not (isinstance(value, float) and 0.0 < value < 1.0):
             raise self._must(key, wanted, value)
-        return value  # type: ignore[no-any-return]
+        size: int | float = value
+        return size
 
     def items(self, key: str, wanted: str, default: Any = _REQUIRED) -> list[Any]:
         """Return a list; one without a default must not be empty."""

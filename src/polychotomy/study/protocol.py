@@ -20,6 +20,7 @@ from ..classifier import PolychotomyClassifier
 from ..recipes import find_recipe
 from .definition import DatasetPart, StudyDefinition, StudyMethod
 from .units import MethodResult, Unit
+from .work import load_once
 
 # Rows of a class that the training part does not have cannot be given any probability.
 SMALLEST_PROBABILITY = 1e-15
@@ -99,12 +100,9 @@ def partition(unit: Unit) -> Partition:
     -------
     part : Partition
     """
-    data = datasets.load(**unit.definition["data"])
-    if data.checksum != unit.dataset_checksum:
-        raise ValueError(
-            f"The data set {data.facts.name} here, from {data.source}, is not the one that the "
-            "study was started with; give all workers the same data, or start a new store."
-        )
+    name, options = unit.definition["data"]["name"], dict(unit.definition["data"])
+    # Other data than the driver's is the worker's fault, not the unit's.
+    data = load_once(name, unit.dataset_checksum, lambda _: datasets.load(**options))
     train, test = _rows(data, unit)
     X = data.filled(train)
     inputs = unit.definition["inputs"]

@@ -211,8 +211,8 @@ class OwnTable:
 
     def best(self, column: int) -> float:
         """Return the best mean of a data set, NaN if there is none."""
-        means = [row[column].mean for row in self.cells if row[column] is not None]  # type: ignore[union-attr]
-        known = [mean for mean in means if not math.isnan(mean)]
+        cells = [cell for row in self.cells if (cell := row[column]) is not None]
+        known = [cell.mean for cell in cells if not math.isnan(cell.mean)]
         return (max if self.figure == "accuracy" else min)(known, default=math.nan)
 
 
