@@ -105,6 +105,7 @@ def solve_softmax(
     C_values: NDArray[float64],
     tolerance: float,
     max_iterations: int,
+    extra_steps: int,
     n_threads: int,
     out_weights: NDArray[float64],
     converged: NDArray[int32],

@@ -56,6 +56,7 @@ def solve_softmax(
     weights: ArrayLike | None = None,
     tolerance: float | None = None,
     max_iterations: int | None = None,
+    extra_steps: int = 2,
     n_threads: int = 1,
 ) -> SoftMaxSolution:
     r"""Fit the soft-max combination on subsets of rows, along values of C.
@@ -88,6 +89,9 @@ def solve_softmax(
         The largest projected gradient of the mean NLL for scores of size 1; 1e-9 by default.
     max_iterations : int, default=None
         The largest number of Newton steps; 200 by default.
+    extra_steps : int, default=2
+        The most steps beyond the tolerance. Where the penalty is weak, probabilities may still be
+        off by 1e-5 when the tolerance is reached; two more steps take them to 1e-8.
     n_threads : int, default=1
         The subsets are shared out among so many threads; the result does not depend on it.
 
@@ -151,6 +155,7 @@ def solve_softmax(
         _at_least_one(
             MAX_ITERATIONS if max_iterations is None else max_iterations, "max_iterations"
         ),
+        extra_steps,
         _at_least_one(n_threads, "n_threads"),
         found,
         converged,

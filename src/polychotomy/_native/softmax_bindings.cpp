@@ -39,7 +39,7 @@ void solve(const Array<const double, 2>& scores, const Array<const std::int64_t,
            const Array<const double, 1>& weights, size_t n_classes, bool one_vs_rest,
            const Rows& train, const Rows& train_ends, const Rows& test, const Rows& test_ends,
            const Array<const double, 2>& C_values, double tolerance, int max_iterations,
-           size_t n_threads, const Array<double, 4>& out_weights,
+           int extra_steps, size_t n_threads, const Array<double, 4>& out_weights,
            const Array<std::int32_t, 2>& converged, const Array<std::int32_t, 2>& iterations,
            const Array<double, 2>& errors, const Array<double, 2>& losses) {
     const SoftMaxScores data = {scores.data(), y.data(), weights.data(), n_classes, one_vs_rest};
@@ -67,7 +67,7 @@ void solve(const Array<const double, 2>& scores, const Array<const std::int64_t,
                                       n_subsets,
                                       C_values.data(),
                                       n_C,
-                                      {tolerance, max_iterations}};
+                                      {tolerance, max_iterations, extra_steps}};
     const SoftMaxResults results = {out_weights.data(), converged.data(), iterations.data(),
                                     errors.data(), losses.data()};
     bool finished;
@@ -84,7 +84,8 @@ void bind_softmax(nb::module_& module) {
     module.def("solve_softmax", &solve, "scores"_a.noconvert(), "y"_a.noconvert(),
                "weights"_a.noconvert(), "n_classes"_a, "one_vs_rest"_a, "train"_a.noconvert(),
                "train_ends"_a.noconvert(), "test"_a.noconvert(), "test_ends"_a.noconvert(),
-               "C_values"_a.noconvert(), "tolerance"_a, "max_iterations"_a, "n_threads"_a,
+               "C_values"_a.noconvert(), "tolerance"_a, "max_iterations"_a,
+               "extra_steps"_a, "n_threads"_a,
                "out_weights"_a.noconvert(), "converged"_a.noconvert(),
                "iterations"_a.noconvert(), "errors"_a.noconvert(), "losses"_a.noconvert());
 }

@@ -10,8 +10,12 @@ namespace {
 
 using std::size_t;
 
+constexpr double last_penalty = 1e-8;
 // Penalties on the way to none, in units of the mean log-likelihood and of scores of size 1.
-constexpr double vanishing_penalties[] = {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8};
+constexpr double vanishing_penalties[] = {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, last_penalty};
+// On the way, solutions need not be better than the next penalty moves them.
+constexpr double rough_share = 0.1;      // of the penalty
+constexpr double surely_above = 2.0;     // times the mean loss that is sought
 // Weights nearer than this to their bound may be put there in one step.
 constexpr double near_bound = 1e-2;
 constexpr double rounding = 1e-15;
@@ -21,8 +25,7 @@ constexpr double smallest_step = 1e-12;
 constexpr double smallest_scores = 1e-100;
 constexpr double largest_weight = 1e100;
 constexpr double least_lift = 1e-14, largest_lift = 1e10;
-constexpr double sought_share = 1e-3;                 // of the tolerance
-constexpr int most_extra_steps = 2;                   // beyond the tolerance
+constexpr double sought_share = 1e-3;    // of the tolerance
 constexpr size_t rows_at_once = 256;
 
 size_t padded_rows(size_t n) { return (n + softmax_lanes - 1) / softmax_lanes * softmax_lanes; }
@@ -113,6 +116,7 @@ void SoftMaxNewton::load(const SoftMaxScores& data, const RowSubset& subset) {
     for (size_t n = 0; n < subset.count; ++n)
         total_ += data.weights[static_cast<size_t>(subset.rows[n])];
     scale_ = 1.0;
+    C_ = C_before_ = 0.0;
     w_.assign(n_weights_, 0.0);
     if (!(total_ > 0.0)) return;
     scale_ = typical_size(data, subset, total_);
@@ -166,7 +170,27 @@ bool SoftMaxNewton::solve(double C, const SoftMaxOptions& options) {
     const double penalty = 1.0 / C / total_;
     for (size_t f = 0; f < n_weights_; ++f)
         strength_[f] = (f + 1) % n_features_ == 0 ? penalty : penalty / scale_ / scale_;
-    return minimise(options);
+    const Vector start = w_;
+    if (C_before_ > 0.0 && C_ > C_before_) extrapolate(std::log(C / C_) / std::log(C_ / C_before_));
+    const bool converged = minimise(options);
+    w_before_ = start;
+    C_before_ = C_;
+    C_ = C;
+    return converged;
+}
+
+// Weights change little by little with log C: goes on as far as since the last value, if that is
+// better than to stay.
+void SoftMaxNewton::extrapolate(double steps) {
+    for (size_t f = 0; f < n_weights_; ++f)
+        candidate_[f] = std::max(w_[f] + steps * (w_[f] - w_before_[f]), 0.0);
+    const double loss = evaluate(candidate_);
+    if (loss + penalty_of(candidate_) < loss_ + penalty_of(w_)) {
+        std::swap(w_, candidate_);
+        loss_ = loss;
+    } else {
+        loss_ = evaluate(w_);
+    }
 }
 
 double SoftMaxNewton::penalty_of(const Vector& w) const {
@@ -177,13 +201,20 @@ double SoftMaxNewton::penalty_of(const Vector& w) const {
 
 // Lets a penalty vanish, and stops before separable data drive the weights to infinity. The mean
 // loss of Platt's smoothed targets, about n_classes / n_rows, is the most that so many rows can
-// tell; a smaller one is not sought.
+// tell; a smaller one is not sought. Most rows do not come near it: the last penalty is tried first.
 bool SoftMaxNewton::minimise_unpenalised(const SoftMaxOptions& options) {
+    const double sought = static_cast<double>(n_classes_) / total_;
+    std::fill(strength_.begin(), strength_.end(), last_penalty);
+    if (minimise(options) && loss_ >= sought) return true;
+    std::fill(w_.begin(), w_.end(), 0.0);
+    loss_ = evaluate(w_);
     bool converged = false;
     for (const double penalty : vanishing_penalties) {
         std::fill(strength_.begin(), strength_.end(), penalty);
+        minimise({std::max(rough_share * penalty, options.tolerance), options.max_iterations, 0});
+        if (penalty > last_penalty && loss_ > surely_above * sought) continue;
         converged = minimise(options);
-        if (loss_ < static_cast<double>(n_classes_) / total_) break;
+        if (loss_ < sought) break;
     }
     return converged;
 }
@@ -198,7 +229,7 @@ bool SoftMaxNewton::minimise(const SoftMaxOptions& options) {
         const double left = violation();
         converged = converged || left <= options.tolerance;
         if (left <= sought_share * options.tolerance) return true;
-        if (converged && n_extra++ == most_extra_steps) return true;
+        if (converged && n_extra++ == options.extra_steps) return true;
         if (round == options.max_iterations || stop_.load(std::memory_order_relaxed))
             return converged;
         choose_free(std::min(left, near_bound));

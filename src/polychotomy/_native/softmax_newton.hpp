@@ -17,6 +17,7 @@ namespace polychotomy {
 struct SoftMaxOptions {
     double tolerance;
     int max_iterations;
+    int extra_steps;    // beyond the tolerance, if rounding allows
 };
 
 // Scores of the binary machines, row by row: those of the pairs (0, 1), (0, 2), ..., or one a class.
@@ -94,6 +95,7 @@ private:
     double penalty_of(const Vector& w) const;
     bool minimise(const SoftMaxOptions& options);
     bool minimise_unpenalised(const SoftMaxOptions& options);
+    void extrapolate(double steps);
     double evaluate(const Vector& w);
     void differentiate();
     double violation() const;
@@ -118,6 +120,8 @@ private:
     TermList terms_;
     std::size_t n_classes_ = 0, n_features_ = 0, n_weights_ = 0;
     double total_ = 0.0, scale_ = 1.0;
+    double C_ = 0.0, C_before_ = 0.0;                  // the last values solved, 0 for none
+    Vector w_before_;                                  // the solution for the last C but one
     int iterations_ = 0;
     Vector strength_, w_, candidate_, gradient_, direction_, to_face_;
     double loss_ = 0.0;                                // at w

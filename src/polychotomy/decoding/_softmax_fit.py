@@ -53,7 +53,8 @@ class HeldOutRows:
                 train.append(self.starts[number] + np.flatnonzero(numbers != fold))
                 test.append(self.starts[number] + np.flatnonzero(numbers == fold))
                 owner.append(number)
-        solution = self._solve(train, np.array(values), test)
+        # To compare values of C, the tolerance as it is will do.
+        solution = self._solve(train, np.array(values), test, extra_steps=0)
         errors, losses = np.zeros((2, len(folds), len(values)))
         np.add.at(errors, owner, solution.errors)
         np.add.at(losses, owner, solution.losses)
@@ -61,7 +62,11 @@ class HeldOutRows:
         return errors / totals, losses / totals
 
     def _solve(
-        self, train: list[IntArray], C_values: FloatArray, test: list[IntArray] | None
+        self,
+        train: list[IntArray],
+        C_values: FloatArray,
+        test: list[IntArray] | None,
+        extra_steps: int = 2,
     ) -> SoftMaxSolution:
         return solve_softmax(
             self.scores,
@@ -72,6 +77,7 @@ class HeldOutRows:
             C_values,
             test,
             self.weights,
+            extra_steps=extra_steps,
             n_threads=self.n_threads,
         )
 
