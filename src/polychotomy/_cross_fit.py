@@ -23,7 +23,8 @@ from ._training import TrainingSet, Trial, fold_numbers, train_nested
 from ._types import FloatArray, IntArray, Margins, SignArray
 from .calibration import Calibrator
 from .decoding import Context, Decoder, SoftMax
-from .decoding.softmax import fit_many
+from .decoding.base import ROWS_AT_ONCE
+from .decoding.softmax import decode_many, fit_many
 
 # What a decoder learns from that differs from trial to trial.
 OF_THE_TRIAL = frozenset({"training_scores", "held_out_scores", "refit"})
@@ -116,9 +117,10 @@ class TrialBatch:
         contexts = [self._context(parts, fold, numbers[place]) for fold, place in tasks]
         fitted = _fit_all(parts.decoder, contexts, effective_n_jobs(self.data.options.n_jobs))
         result = self._empty(len(numbers))
-        for (fold, place), decoder in zip(tasks, fitted, strict=True):
-            X = self.data.X[self.plan.splits[fold][1]] if "inputs" in decoder.needs else None
-            result[place, self.plan.tested_on[fold]] = decoder.decode(seen[fold][place], X=X)
+        for fold, margins in enumerate(seen):
+            decoders = fitted[fold * len(numbers) : (fold + 1) * len(numbers)]
+            X = self.data.X[self.plan.splits[fold][1]] if "inputs" in parts.decoder.needs else None
+            result[:, self.plan.tested_on[fold]] = _decode_all(decoders, margins, X)
         return result
 
     def _empty(self, n_trials: int) -> FloatArray:
@@ -210,6 +212,17 @@ def _fit_all(decoder: Decoder, contexts: Sequence[Context], n_threads: int) -> S
     if isinstance(decoder, SoftMax):
         return fit_many(decoder, contexts, n_threads)
     return [copy(decoder).fit(context) for context in contexts]
+
+
+def _decode_all(decoders: Sequence[Decoder], margins: Sequence[Margins], X: Any) -> FloatArray:
+    """Decode with every decoder the margins that belong to it."""
+    combinations = [decoder for decoder in decoders if isinstance(decoder, SoftMax)]
+    n_rows = sum(each.n_rows for each in margins)
+    if len(combinations) == len(decoders) and n_rows <= ROWS_AT_ONCE:
+        return decode_many(combinations, [_mean(each) for each in margins])
+    return np.stack(
+        [decoder.decode(each, X=X) for decoder, each in zip(decoders, margins, strict=True)]
+    )
 
 
 @dataclass(frozen=True)

@@ -257,6 +257,20 @@ def test_many_at_once_are_each_alone(C):
     assert module.fit_many(decoder, []) == []
 
 
+@every_code
+def test_many_decode_at_once_as_each_alone(kind):
+    decoders, scores = [], []
+    for seed in range(3):
+        book, y, values = data_set(kind, 4, seed)
+        context = Context(book, y, held_out=Margins(mean=values))
+        decoders.append(SoftMax(C=10.0**seed).fit(context))
+        scores.append(values[seed : seed + 30])
+    scores[1][0] *= 1e200
+    together = module.decode_many(decoders, scores)
+    for probabilities, decoder, values in zip(together, decoders, scores, strict=True):
+        np.testing.assert_array_equal(probabilities, decoder.decode(values))
+
+
 def test_what_is_wrong_is_said():
     scores, y = np.zeros((4, 3)), [0, 1, 2, 0]
     rows = [[0, 1, 2, 3]]

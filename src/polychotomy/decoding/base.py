@@ -314,7 +314,7 @@ def canonical(values: FloatArray, codebook: Codebook, flip: float) -> FloatArray
     source, sign = codebook.canonical
     if (sign > 0).all() and (source == np.arange(len(source))).all():
         return values
-    taken = values[:, source]
+    taken = values[..., source]
     return np.where(sign > 0, taken, flip - taken)
 
 

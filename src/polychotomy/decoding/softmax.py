@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._checks import positive_number
@@ -151,7 +151,8 @@ def fit_many(decoder: SoftMax, contexts: Sequence[Context], n_threads: int = 1) 
     >>> [fitted.C_ for fitted in fit_many(SoftMax(C_values=[0.01, 0.1, 1.0, 10.0]), contexts)]
     [10.0, 0.1]
     """
-    fitted = [clone(decoder) for _ in contexts]
+    # Decoders have nothing but their parameters until they are fitted.
+    fitted = [copy(decoder) for _ in contexts]
     together: dict[tuple[bool, int], list[int]] = {}
     for number, context in enumerate(contexts):
         fitted[number]._remember(context)
@@ -163,30 +164,60 @@ def fit_many(decoder: SoftMax, contexts: Sequence[Context], n_threads: int = 1) 
     return fitted
 
 
+def decode_many(decoders: Sequence[SoftMax], scores: Sequence[FloatArray]) -> FloatArray:
+    """Decode the same number of rows with each of several fitted combinations of one code.
+
+    Parameters
+    ----------
+    decoders : sequence of SoftMax
+        Fitted for the same code.
+    scores : sequence of ndarray of shape (n_rows, n_columns)
+        What the machines say, for every decoder.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_decoders, n_rows, n_classes)
+        The same as those of ``decode``, to the last bit.
+    """
+    features = class_features(np.stack(scores), decoders[0].codebook_)
+    return class_probabilities(features, np.stack([each.weights_ for each in decoders]))
+
+
 def class_features(scores: FloatArray, codebook: Codebook) -> FloatArray:
-    """Lay out the inputs of every class: (n_rows, n_classes, n_features + 1), 1 for the bias."""
-    n_rows, n_classes = len(scores), codebook.n_classes
+    """Lay out the inputs of every class along the last axis, the last of them 1 for the bias."""
+    n_classes = codebook.n_classes
     if codebook.rest is not None:
-        features = np.ones((n_rows, n_classes, 2))
-        features[:, :, 0] = scores[:, codebook.rest]
+        features = np.ones((*scores.shape[:-1], n_classes, 2))
+        features[..., 0] = scores[..., codebook.rest]
         return features
-    features = np.ones((n_rows, n_classes, n_classes))
+    features = np.ones((*scores.shape[:-1], n_classes, n_classes))
     pairs = canonical(scores, codebook, 0.0)
     for column, (i, j) in enumerate(zip(*np.triu_indices(n_classes, 1), strict=True)):
-        features[:, i, j - 1] = pairs[:, column]
-        features[:, j, i] = -pairs[:, column]
+        features[..., i, j - 1] = pairs[..., column]
+        features[..., j, i] = -pairs[..., column]
     return features
 
 
 def class_probabilities(features: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return (1) or (7) for features of any size."""
+    """Return (1) or (7) for features of any size; both may have one more dimension in front."""
+    per_row = weights[..., None, :, :]
     with np.errstate(over="ignore", invalid="ignore"):
-        scores = np.einsum("nkd,kd->nk", features, weights)
-    huge = ~(np.abs(scores) < LARGEST_SCORE).all(axis=1)
+        scores = _weighted_sum(features, per_row)
+    huge = ~(np.abs(scores) < LARGEST_SCORE).all(axis=-1)
     if huge.any():
-        size, largest = np.abs(features[huge]).max(axis=(1, 2)), np.abs(weights).max()
-        scaled = np.einsum("nkd,kd->nk", features[huge] / size[:, None, None], weights / largest)
+        weights_of_huge = np.broadcast_to(per_row, features.shape)[huge]
+        size = np.abs(features[huge]).max(axis=(1, 2), keepdims=True)
+        largest = np.abs(weights_of_huge).max(axis=(1, 2), keepdims=True)
+        scaled = _weighted_sum(features[huge] / size, weights_of_huge / largest)
         shifted = scaled - scaled.max(axis=1, keepdims=True)
         with np.errstate(over="ignore"):
-            scores[huge] = shifted * size[:, None] * largest
+            scores[huge] = shifted * size[:, :, 0] * largest[:, :, 0]
     return softmax(scores)
+
+
+def _weighted_sum(features: FloatArray, weights: FloatArray) -> FloatArray:
+    """Add up in the order of the features, so that the sums do not depend on the other rows."""
+    total: FloatArray = features[..., 0] * weights[..., 0]
+    for place in range(1, features.shape[-1]):
+        total += features[..., place] * weights[..., place]
+    return total
