@@ -1,4 +1,4 @@
-"""The compiled core: pairwise coupling, coupling for any code, and Platt's sigmoids.
+"""The compiled core: pairwise coupling and voting, coupling for any code, and Platt's sigmoids.
 
 Rows are handed to the core in chunks, so that an interrupt (Ctrl-C) is noticed between them.
 Neither the chunks nor the neighbours of a row change its result by a bit.
@@ -20,6 +20,7 @@ __all__ = [
     "couple_markov",
     "couple_wu_lin_weng",
     "fit_platt",
+    "max_wins",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -266,6 +267,37 @@ def fit_platt(
     for column in range(scores.shape[1]):
         _core.fit_platt(scores, signs, weights, max_iterations, column, fitted)
     return fitted[:, 0].copy(), fitted[:, 1].copy(), fitted[:, 2] > 0
+
+
+def max_wins(pairs: ArrayLike, prior: ArrayLike) -> FloatArray:
+    """Let every one-vs-one answer vote for one of its two classes.
+
+    An answer of exactly 0 is nobody's vote. Ties go to the larger sum of answers, then to the
+    larger prior, then to the first class.
+
+    Parameters
+    ----------
+    pairs : array-like of shape (n_rows, n_classes * (n_classes - 1) / 2)
+        Finite answers for the pairs (0, 1), (0, 2), ..., (1, 2), ..., positive for the first class.
+    prior : array-like of shape (n_classes,)
+        What decides ties.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_rows, n_classes)
+        The votes, plus the sum of the answers squashed into (-1/3, 1/3); the winner's is the only
+        largest one.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+    """
+    answers, scores = _pairwise_arrays(pairs)
+    deciding = np.ascontiguousarray(prior, dtype=np.float64)
+    for chunk in _chunks(len(answers)):
+        _core.max_wins(answers[chunk], deciding, scores[chunk])
+    return scores
 
 
 def _pairwise_arrays(r: ArrayLike) -> tuple[FloatArray, FloatArray]:

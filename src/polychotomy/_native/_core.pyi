@@ -2,6 +2,9 @@ from numpy import float32, float64, int8, int32, int64
 from numpy.typing import NDArray
 
 def couple_wu_lin_weng(r: NDArray[float64], p: NDArray[float64]) -> None: ...
+def max_wins(
+    pairs: NDArray[float64], prior: NDArray[float64], scores: NDArray[float64]
+) -> None: ...
 def couple_markov(r: NDArray[float64], p: NDArray[float64]) -> None: ...
 def couple_hastie_tibshirani(
     r: NDArray[float64],

@@ -14,6 +14,7 @@
 #include "softmax_bindings.hpp"
 #include "svm_bindings.hpp"
 #include "svm_block_bindings.hpp"
+#include "voting.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -144,6 +145,13 @@ void fit_platt(const Matrix& scores, const SignMatrix& labels, const nb::object&
     row[2] = sigmoid.converged ? 1.0 : 0.0;
 }
 
+void max_wins(const Matrix& pairs, const Vector& prior, const MatrixOut& scores) {
+    const polychotomy::Rows rows = pairwise_rows(pairs, scores);
+    require(prior.shape(0) == rows.n_classes, "prior must have one entry a class.");
+    nb::gil_scoped_release release;
+    polychotomy::max_wins(rows.r, rows.n_rows, prior.data(), rows.n_classes, rows.p);
+}
+
 }    // namespace
 
 NB_MODULE(_core, module) {
@@ -156,6 +164,8 @@ NB_MODULE(_core, module) {
                "max_iterations"_a);
     module.def("fit_platt", &fit_platt, "scores"_a.noconvert(), "labels"_a.noconvert(),
                "weights"_a.none(), "max_iterations"_a, "column"_a, "result"_a.noconvert());
+    module.def("max_wins", &max_wins, "pairs"_a.noconvert(), "prior"_a.noconvert(),
+               "scores"_a.noconvert());
     module.def("use_baseline_lanes", &polychotomy::use_baseline_lanes, "only_baseline"_a);
     module.def("lanes_in_use", &polychotomy::lanes_in_use);
     polychotomy::bind_svm(module);

@@ -1,6 +1,7 @@
 #include "held_out.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -19,92 +20,103 @@ const HeldOutKernels& held_out_kernels() {
 
 namespace {
 
-constexpr std::size_t rows_a_task = 64;
+using std::size_t;
 
-struct Fold {
-    std::size_t number;
-    const std::int64_t* tests;
-    std::size_t n_tests;
-    std::size_t offset;     // of its first test row among all test rows
-    std::size_t padded;     // n_tests, filled up
-};
+constexpr size_t rows_a_task = 64;
+// So many neighbouring columns are written to the results together: a line of the cache.
+constexpr size_t columns_a_task = 8;
+// Folds are worked on together until so many kernel values have been gathered.
+constexpr size_t most_gathered = size_t{1} << 22;
 
-// The kernel between every row and the test rows of a fold, one row of memory for every row.
-class FoldKernel {
+// The test rows of a fold, and the kernel between every row and them, a row of memory for every
+// row: what the inner loop reads is contiguous.
+class Fold {
 public:
-    FoldKernel(const TrainedPath& path, const Fold& fold)
-        : path_(path), fold_(fold), values_(path.n_rows * fold.padded, 0.0) {}
+    Fold(const TrainedPath& path, size_t number, const std::int64_t* tests, size_t n_tests,
+         size_t offset)
+        : path_(path), number_(number), tests_(tests), n_tests_(n_tests), offset_(offset),
+          padded_((n_tests + held_out_lanes - 1) / held_out_lanes * held_out_lanes),
+          values_(path.n_rows * padded_, 0.0) {}
 
-    const double* row(std::size_t j) const { return values_.data() + j * fold_.padded; }
-
-    void gather(Tasks& tasks) {
-        std::size_t task;
-        while (tasks.next(task)) {
-            const std::size_t end = std::min(path_.n_rows, (task + 1) * rows_a_task);
-            for (std::size_t j = task * rows_a_task; j < end; ++j) {
-                const double* from = path_.gram + j * path_.n_rows;
-                double* to = values_.data() + j * fold_.padded;
-                for (std::size_t t = 0; t < fold_.n_tests; ++t) to[t] = from[fold_.tests[t]];
-            }
+    void gather(size_t first, size_t end) {
+        for (size_t j = first; j < end; ++j) {
+            const double* from = path_.gram + j * path_.n_rows;
+            double* to = values_.data() + j * padded_;
+            for (size_t t = 0; t < n_tests_; ++t) to[t] = from[tests_[t]];
         }
     }
 
+    const double* row(size_t j) const { return values_.data() + j * padded_; }
+    size_t size() const { return values_.size(); }
+    size_t number() const { return number_; }
+    size_t n_tests() const { return n_tests_; }
+    size_t offset() const { return offset_; }    // of its first test row among all test rows
+    size_t padded() const { return padded_; }    // n_tests, filled up
+
 private:
     const TrainedPath& path_;
-    const Fold& fold_;
+    size_t number_;
+    const std::int64_t* tests_;
+    size_t n_tests_, offset_, padded_;
     std::vector<double> values_;
 };
 
 // What one thread needs to score columns.
 class ColumnScorer {
 public:
-    ColumnScorer(const TrainedPath& path, const Fold& fold, const FoldKernel& kernel,
-                 std::size_t n_all_tests, double* scores)
-        : path_(path), fold_(fold), kernel_(kernel), n_all_tests_(n_all_tests), scores_(scores),
-          sums_(path.n_values * fold.padded) {}
+    ColumnScorer(const TrainedPath& path, size_t n_all_tests, double* scores)
+        : path_(path), n_all_tests_(n_all_tests), scores_(scores), used_(path.n_rows) {}
 
-    void score(std::size_t column) {
-        collect(column);
-        held_out_kernels().combine(rows_.data(), weights_.data(), rows_.size(), path_.n_values,
-                                   fold_.padded, sums_.data());
-        for (std::size_t v = 0; v < path_.n_values; ++v) {
-            const double bias = path_.biases[place(v, column)];
-            double* out = scores_ + (v * n_all_tests_ + fold_.offset) * path_.n_columns + column;
-            const double* sums = sums_.data() + v * fold_.padded;
-            for (std::size_t t = 0; t < fold_.n_tests; ++t)
-                out[t * path_.n_columns] = sums[t] + bias;
+    void score(const Fold& fold, size_t first, size_t end) {
+        const size_t n_sums = path_.n_values * fold.padded();
+        sums_.resize(columns_a_task * n_sums);
+        for (size_t column = first; column < end; ++column) {
+            collect(fold, column);
+            held_out_kernels().combine(rows_.data(), weights_.data(), rows_.size(), path_.n_values,
+                                       fold.padded(), sums_.data() + (column - first) * n_sums);
+        }
+        for (size_t v = 0; v < path_.n_values; ++v) {
+            const double* biases = path_.biases + place(fold, v, first);
+            double* out = scores_ + (v * n_all_tests_ + fold.offset()) * path_.n_columns + first;
+            for (size_t t = 0; t < fold.n_tests(); ++t, out += path_.n_columns) {
+                const double* sums = sums_.data() + v * fold.padded() + t;
+                for (size_t k = 0; k < end - first; ++k) out[k] = sums[k * n_sums] + biases[k];
+            }
         }
     }
 
 private:
-    std::size_t place(std::size_t v, std::size_t column) const {
-        return (fold_.number * path_.n_values + v) * path_.n_columns + column;
+    size_t place(const Fold& fold, size_t v, size_t column) const {
+        return (fold.number() * path_.n_values + v) * path_.n_columns + column;
+    }
+
+    const double* coefficients(const Fold& fold, size_t v, size_t column) const {
+        return path_.coefficients + place(fold, v, column) * path_.n_rows;
     }
 
     // The rows that some machine of the column uses, and their coefficients for all values.
-    void collect(std::size_t column) {
+    void collect(const Fold& fold, size_t column) {
+        const size_t n_rows = path_.n_rows;
+        double* const used = used_.data();
+        std::fill_n(used, n_rows, 0.0);
+        for (size_t v = 0; v < path_.n_values; ++v) {
+            const double* values = coefficients(fold, v, column);
+            for (size_t j = 0; j < n_rows; ++j) used[j] += std::fabs(values[j]);
+        }
         rows_.clear();
         weights_.clear();
-        for (std::size_t j = 0; j < path_.n_rows; ++j) {
-            bool used = false;
-            for (std::size_t v = 0; v < path_.n_values && !used; ++v)
-                used = coefficient(v, column, j) != 0.0;
-            if (!used) continue;
-            rows_.push_back(kernel_.row(j));
-            for (std::size_t v = 0; v < path_.n_values; ++v)
-                weights_.push_back(coefficient(v, column, j));
+        for (size_t j = 0; j < n_rows; ++j) {
+            if (used[j] == 0.0) continue;
+            rows_.push_back(fold.row(j));
+            for (size_t v = 0; v < path_.n_values; ++v)
+                weights_.push_back(coefficients(fold, v, column)[j]);
         }
     }
 
-    double coefficient(std::size_t v, std::size_t column, std::size_t j) const {
-        return path_.coefficients[place(v, column) * path_.n_rows + j];
-    }
-
     const TrainedPath& path_;
-    const Fold& fold_;
-    const FoldKernel& kernel_;
-    const std::size_t n_all_tests_;
+    const size_t n_all_tests_;
     double* const scores_;
+    std::vector<double> used_;    // above 0 for rows that are
     std::vector<const double*> rows_;
     std::vector<double> weights_;
     std::vector<double> sums_;
@@ -113,25 +125,39 @@ private:
 }    // namespace
 
 bool held_out_scores(const TrainedPath& path, const FoldTests& tests, double* scores,
-                     std::size_t n_threads, const std::function<bool()>& interrupted) {
-    const std::size_t n_all_tests = path.n_folds ? tests.ends[path.n_folds - 1] : 0;
-    std::size_t offset = 0;
-    for (std::size_t number = 0; number < path.n_folds; ++number) {
-        const std::size_t end = tests.ends[number], n_tests = end - offset;
-        const std::size_t padded = (n_tests + held_out_lanes - 1) / held_out_lanes * held_out_lanes;
-        const Fold fold = {number, tests.rows + offset, n_tests, offset, padded};
+                     size_t n_threads, const std::function<bool()>& interrupted) {
+    const size_t n_all_tests = path.n_folds ? tests.ends[path.n_folds - 1] : 0;
+    const size_t row_blocks = (path.n_rows + rows_a_task - 1) / rows_a_task;
+    const size_t column_blocks = (path.n_columns + columns_a_task - 1) / columns_a_task;
+    std::vector<Fold> group;
+    const auto gather = [&](Tasks& tasks) {
+        for (size_t task; tasks.next(task);) {
+            const size_t first = task % row_blocks * rows_a_task;
+            group[task / row_blocks].gather(first, std::min(path.n_rows, first + rows_a_task));
+        }
+    };
+    const auto score = [&](Tasks& tasks) {
+        ColumnScorer scorer(path, n_all_tests, scores);
+        for (size_t task; tasks.next(task);) {
+            const size_t first = task % column_blocks * columns_a_task;
+            scorer.score(group[task / column_blocks], first,
+                         std::min(path.n_columns, first + columns_a_task));
+        }
+    };
+    size_t offset = 0, gathered = 0;
+    for (size_t number = 0; number < path.n_folds; ++number) {
+        const size_t end = tests.ends[number];
+        if (end > offset) {
+            group.emplace_back(path, number, tests.rows + offset, end - offset, offset);
+            gathered += group.back().size();
+        }
         offset = end;
-        if (n_tests == 0) continue;
-        FoldKernel kernel(path, fold);
-        const std::size_t n_tasks = (path.n_rows + rows_a_task - 1) / rows_a_task;
-        const auto gather = [&](Tasks& tasks) { kernel.gather(tasks); };
-        if (!run_crew(n_tasks, n_threads, gather, interrupted)) return false;
-        const auto work = [&](Tasks& tasks) {
-            ColumnScorer scorer(path, fold, kernel, n_all_tests, scores);
-            std::size_t column;
-            while (tasks.next(column)) scorer.score(column);
-        };
-        if (!run_crew(path.n_columns, n_threads, work, interrupted)) return false;
+        if (gathered < most_gathered && number + 1 < path.n_folds) continue;
+        if (!run_crew(group.size() * row_blocks, n_threads, gather, interrupted) ||
+            !run_crew(group.size() * column_blocks, n_threads, score, interrupted))
+            return false;
+        group.clear();
+        gathered = 0;
     }
     return true;
 }

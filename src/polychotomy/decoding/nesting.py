@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._math import pair_columns
 from .._types import Codebook, FloatArray, IntArray, Margins
 from .base import Context, Decoder, Scorer, pairwise_preferences, pairwise_sums, prior_of
-from .voting import count_votes
 
 
 @dataclass(frozen=True)
@@ -140,3 +140,13 @@ def _one_winner(votes: FloatArray, confidence: FloatArray, prior: FloatArray) ->
     winner = np.where(best, prior, -np.inf).argmax(axis=1)
     decisions[np.arange(len(votes)), winner] = 1.0
     return decisions
+
+
+def count_votes(pairs: FloatArray, n_classes: int) -> FloatArray:
+    """Count the pairs each class wins; an answer exactly on the boundary is nobody's."""
+    votes = np.zeros((n_classes, len(pairs)))
+    columns = np.ascontiguousarray(pairs.T)
+    for column, i, j in zip(columns, *pair_columns(n_classes), strict=True):
+        votes[i] += column > 0
+        votes[j] += column < 0
+    return np.ascontiguousarray(votes.T)

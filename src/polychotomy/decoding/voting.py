@@ -6,25 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .._math import favour, pair_columns, squash, to_square
+from .._math import favour, to_square
+from .._native import max_wins
 from .._types import Codebook, FloatArray, Margins
-from .base import (
-    Decoder,
-    pairwise_preferences,
-    pairwise_probabilities,
-    pairwise_sums,
-    prior_of,
-)
-
-
-def count_votes(pairs: FloatArray, n_classes: int) -> FloatArray:
-    """Count the pairs each class wins; an answer exactly on the boundary is nobody's."""
-    votes = np.zeros((n_classes, len(pairs)))
-    columns = np.ascontiguousarray(pairs.T)
-    for column, i, j in zip(columns, *pair_columns(n_classes), strict=True):
-        votes[i] += column > 0
-        votes[j] += column < 0
-    return np.ascontiguousarray(votes.T)
+from .base import Decoder, pairwise_preferences, pairwise_probabilities, prior_of
 
 
 class MaxWins(Decoder):
@@ -52,10 +37,7 @@ class MaxWins(Decoder):
     codes = frozenset({"one_vs_one"})
 
     def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
-        pairs = pairwise_preferences(margins, codebook)
-        n_classes = codebook.n_classes
-        votes, confidence = count_votes(pairs, n_classes), pairwise_sums(pairs, n_classes)
-        return favour(votes + squash(confidence), votes, confidence, prior_of(self, codebook))
+        return max_wins(pairwise_preferences(margins, codebook), prior_of(self, codebook))
 
 
 class WeightedVoting(Decoder):
