@@ -260,8 +260,9 @@ class Sweep:
             numbers = [number for number, (cell, _) in enumerate(usable) if cell in cells]
             if numbers:
                 self._judge_method(method, batch, numbers, [usable[k][0] for k in numbers])
-        for cell, trial in usable:
-            self.kept[cell] = trial.scores(self.data, self.splits)
+        if any(method.session.learns for method in self.methods):
+            for cell, trial in usable:
+                self.kept[cell] = trial.scores(self.data, self.splits)
 
     def _judge_method(
         self, method: Method, batch: TrialBatch, numbers: list[int], cells: list[Cell]

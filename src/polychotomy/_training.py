@@ -165,7 +165,9 @@ def try_path(
 
     return [
         Trial(
-            tested=[margins.columns(source, sign) for margins in held_out.tested],
+            tested=held_out.tested
+            if data.codebook.all_trained
+            else [margins.columns(source, sign) for margins in held_out.tested],
             failed=np.flatnonzero(held_out.failed).tolist(),
             machines=partial(machines, held_out.fitted),
         )

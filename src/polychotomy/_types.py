@@ -192,6 +192,12 @@ class Codebook:
         return column if len(np.unique(column)) == n_classes else None
 
     @cached_property
+    def all_trained(self) -> bool:
+        """Whether every column has a machine of its own, in their order."""
+        _, source, sign = self.trained
+        return bool((sign > 0).all()) and is_range(source)
+
+    @cached_property
     def trained(self) -> tuple[IntArray, IntArray, SignArray]:
         """Which columns need a machine of their own.
 
