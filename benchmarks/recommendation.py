@@ -1,0 +1,189 @@
+"""How good the method is that `polychotomy compare` recommends, on rows that it never saw.
+
+On every outer split the default methods are compared on the training part alone, by the function
+behind the command; then every compared method is fitted to the whole training part, as `fit` does,
+and judged on the test part. The table sets the recommended method, which may be another one on
+every split, beside the best single method: the one with the least mean negative log-likelihood
+(NLL) over all outer splits, chosen with knowledge of the test parts.
+
+At most 800 training rows and two thirds of all, stratified. The comparison is the command's, with
+two exceptions: 5 inner splits in place of 10 (`--inner 10` for those), as `fit` has it, because 10
+take more than two minutes of one core on segment; and no limit of time, so that the result does not
+depend on how busy the machine is. The sets come from the folder in POLYCHOTOMY_DATA, from
+scikit-learn or from OpenML.
+
+An outer split takes about 1.2 to 1.4 times its comparison, because fitting everything once to the
+whole training part costs as much as one or two inner splits. Segment takes about 4 times as long as
+iris, digits 6 times. One thread by default, so that two pieces can run beside each other:
+
+    python benchmarks/recommendation.py --sets digits --splits 0 1 2 3 4
+    python benchmarks/recommendation.py --table     # of what is there
+
+Every outer split is written to a file of JSON lines at once, and is not computed again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections import Counter
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from sklearn.model_selection import StratifiedShuffleSplit
+from threadpoolctl import threadpool_limits
+
+from polychotomy import datasets
+from polychotomy.comparing import HeldOut, compare_methods, tuned_pipeline
+
+SETS = ("iris", "wine", "glass", "vehicle", "segment", "digits")
+N_SPLITS, MOST_ROWS, N_INNER = 10, 800, 5
+
+
+def outer_split(y, number):
+    """Return training and test rows of an outer split."""
+    size = min(MOST_ROWS, 2 * len(y) // 3)
+    # A seed for every split: further splits do not change those that are done.
+    splitter = StratifiedShuffleSplit(1, train_size=size, random_state=number)
+    return next(splitter.split(y, y))
+
+
+def result(name, number, inner, jobs):
+    """Compare on the training part, then judge every method on the test part."""
+    data = datasets.load(name, exact=False)
+    classes, y = np.unique(data.y, return_inverse=True)
+    train, test = outer_split(y, number)
+    X, truth = data.X[train], y[train]
+    start = perf_counter()
+    comparison = compare_methods(
+        X, truth, n_splits=inner, random_state=number, n_jobs=jobs, show_progress=False
+    )
+    compared = perf_counter()
+    judged = {}
+    for method in comparison.candidates:
+        model = tuned_pipeline(method, truth, random_state=number, n_jobs=jobs).fit(X, truth)
+        p = np.zeros((len(test), len(classes)))
+        p[:, model.classes_] = model.predict_proba(data.X[test])
+        judged[method] = HeldOut(test, p.argmax(axis=1), p, 0.0, {}).figures(y[test])
+    return {
+        "set": name,
+        "split": number,
+        "inner": inner,
+        "recommended": comparison.recommended,
+        "compared": {row["method"]: row["nll"] for row in comparison.rows},
+        "left_out": comparison.left_out,
+        "nll": {method: figures["nll"] for method, figures in judged.items()},
+        "error": {method: figures["error"] for method, figures in judged.items()},
+        "rows": [len(train), len(test)],
+        "seconds_compare": compared - start,
+        "seconds_fit": perf_counter() - compared,
+    }
+
+
+def run(options):
+    """Compute what is not there yet."""
+    done = {key_of(line) for line in read(options.results)}
+    for name in options.sets:
+        for number in options.splits:
+            if (name, number, options.inner) in done:
+                continue
+            with threadpool_limits(options.jobs):
+                line = result(name, number, options.inner, options.jobs)
+            with open(options.results, "a") as file:
+                file.write(json.dumps(line) + "\n")
+            best = min(line["nll"], key=line["nll"].get)
+            print(
+                f"{name} {number}: {line['recommended']} {line['nll'][line['recommended']]:.4f}, "
+                f"best {best} {line['nll'][best]:.4f}, {line['seconds_compare']:.0f} + "
+                f"{line['seconds_fit']:.0f} s",
+                flush=True,
+            )
+
+
+def read(file):
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def key_of(line):
+    return line["set"], line["split"], line["inner"]
+
+
+def table(options):
+    """Print how the recommended method does beside the best single one, by set."""
+    lines = [
+        line
+        for line in read(options.results)
+        if line["inner"] == options.inner
+        and line["split"] in options.splits
+        and line["set"] in options.sets
+    ]
+    groups = {name: [one for one in lines if one["set"] == name] for name in options.sets}
+    groups = {name: group for name, group in groups.items() if group}
+    print(f"\nNLL on the test parts, {options.inner} inner splits, at most {MOST_ROWS} rows\n")
+    heads = (
+        *("set", "splits", "recommended", "NLL of it", "best single method", "NLL of it"),
+        *("difference ± standard error", "within one", "errors %"),
+    )
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    for name, group in groups.items():
+        print(f"| {name} | {' | '.join(summary(group))} |")
+    for name, group in groups.items():
+        print(f"\n{name}: " + ", ".join(means(group)))
+
+
+def summary(group):
+    """Return the cells of a set."""
+    counts = Counter(one["recommended"] for one in group)
+    best = shared(group)[0]
+    chosen = column(group, "nll", None)
+    difference = chosen - column(group, "nll", best)
+    # Not corrected for training parts that overlap: the stricter of the two readings.
+    spread = difference.std(ddof=1) / np.sqrt(len(group)) if len(group) > 1 else np.nan
+    errors = (100 * column(group, "error", method).mean() for method in (None, best))
+    return (
+        str(len(group)),
+        ", ".join(f"{method} {count}" for method, count in counts.most_common()),
+        f"{chosen.mean():.4f}",
+        best,
+        f"{column(group, 'nll', best).mean():.4f}",
+        f"{difference.mean():+.4f} ± {spread:.4f}",
+        "yes" if difference.mean() <= spread else "no",
+        ", ".join(f"{error:.2f}" for error in errors),
+    )
+
+
+def column(group, figure, method):
+    """Return a figure of a method on all splits; of the recommended one for None."""
+    return np.array([one[figure][method or one["recommended"]] for one in group])
+
+
+def shared(group):
+    """Return the methods that all splits have, the one with the least mean NLL first."""
+    methods = set.intersection(*(set(one["nll"]) for one in group))
+    return sorted(methods, key=lambda method: column(group, "nll", method).mean())
+
+
+def means(group):
+    for method in shared(group):
+        yield f"{method} {column(group, 'nll', method).mean():.4f}"
+
+
+def main():
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
+    parser.add_argument("--splits", nargs="+", type=int, default=list(range(N_SPLITS)))
+    parser.add_argument("--inner", type=int, default=N_INNER, help="inner splits of a comparison")
+    parser.add_argument("--jobs", type=int, default=1, help="threads")
+    parser.add_argument("--results", type=Path, default=Path("recommendation.jsonl"))
+    parser.add_argument("--table", action="store_true", help="print the table and stop")
+    options = parser.parse_args()
+    if not options.table:
+        run(options)
+    table(options)
+
+
+if __name__ == "__main__":
+    main()
