@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._checks import listed
+from ._diagram import Diagram, box, in_turn
 from ._math import normalise
 from ._out_of_fold import temper, temper_unseen
 from ._parts import Parts, resolve
@@ -35,7 +36,7 @@ from ._types import FloatArray, IntArray, Margins
 from ._weights import refuse_mixed_labels, row_weights
 from .decoding import Context
 from .explanation import Explanation, binary_answers, class_ranking
-from .machines import TrainingOptions
+from .machines import SVM, TrainingOptions
 
 
 def _parts_of(classifier: PolychotomyClassifier) -> Parts | None:
@@ -439,9 +440,22 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = machine_tags.allow_nan and not self._reads_inputs()
         return tags
 
+    def _sk_visual_block_(self) -> Diagram:
+        # A parameter that makes no sense is an error, for which scikit-learn draws a plain box.
+        parts = resolve(self.machine, self.code, self.calibrator, self.decoder, self.tempering)
+        pipe = [
+            ("code", parts.code),
+            ("machine", parts.machine.template),
+            ("calibrator", parts.calibrator),
+            ("decoder", parts.decoder),
+            ("tempering", parts.tempering),
+        ]
+        return in_turn([(role, box(role, part)) for role, part in pipe if part is not None])
+
     def _machine(self) -> Any:
         parts = _parts_of(self)
-        return self.machine if parts is None else parts.machine.template
+        # `fit` says what makes no sense; tags, which notebooks ask for, must be there before.
+        return SVM() if parts is None else parts.machine.template
 
     def _takes_sparse(self) -> bool:
         parts = _parts_of(self)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from ._checks import suggestion
+from ._diagram import Diagram, side_by_side
 from ._grid import FACTORS
 from ._progress import progress
 from ._tuning import Plan, Tuned, results_table, tune
@@ -125,6 +126,10 @@ class MethodSweep(BaseEstimator):
         if self.refit:
             self.classifiers_ = {name: one.classifier for name, one in tuned.items()}
         return self
+
+    def _sk_visual_block_(self) -> Diagram:
+        methods = getattr(self, "classifiers_", None) or _named(self.methods)
+        return side_by_side(list(methods.items()))
 
 
 def _named(methods: Any) -> dict[str, PolychotomyClassifier]:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._diagram import Diagram, box, in_turn
 from ._types import FloatArray
 from .classifier import PolychotomyClassifier
 from .machines import LSSVM, SVM, KernelLogisticRegression
@@ -96,6 +97,13 @@ class MetricClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "For other classifiers use make_pipeline(LearnedMetric(), ...)."
             )
         return estimator
+
+    def _sk_visual_block_(self) -> Diagram:
+        fitted = hasattr(self, "estimator_")
+        metric = self.metric_ if fitted else self.metric
+        metric = LearnedMetric() if metric is None else metric
+        estimator = self.estimator_ if fitted else self.unfitted()
+        return in_turn([("metric", box("metric", metric)), ("estimator", estimator)])
 
     def fit_in(
         self,

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._checks import positive_number
+from ._diagram import Diagram, side_by_side
 from ._folds import split_rows
 from ._members import Member, Rows, fit_members, member_probabilities, metric_key, pipe_of
 from ._pooling import arithmetic_mean, geometric_mean, mixture_weights
@@ -206,6 +207,11 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    def _sk_visual_block_(self) -> Diagram:
+        if hasattr(self, "members_"):
+            return side_by_side(list(self.members_.items()))
+        return side_by_side(self._named_members())
 
     def _named_members(self) -> list[tuple[str, Any]]:
         if self.members is None:

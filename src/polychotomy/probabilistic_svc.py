@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ._checks import one_of
+from ._diagram import Diagram
 from ._types import FloatArray
 from .calibration import Platt
 from .classifier import PolychotomyClassifier
@@ -233,6 +234,9 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
+
+    def _sk_visual_block_(self) -> Diagram:
+        return self._pipe()._sk_visual_block_()
 
     def _pipe(self) -> PolychotomyClassifier:
         machine = SVM(

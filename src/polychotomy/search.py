@@ -13,6 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ._diagram import Diagram, side_by_side
 from ._grid import FACTORS
 from ._progress import progress
 from ._tuning import Plan, results_table, tune
@@ -265,6 +266,11 @@ class TwoStepSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.pairwise = own.pairwise
         tags.input_tags.allow_nan = own.allow_nan
         return tags
+
+    def _sk_visual_block_(self) -> Diagram:
+        if hasattr(self, "best_estimator_"):
+            return side_by_side([("best_estimator_", self.best_estimator_)])
+        return side_by_side([("estimator", self._estimator())])
 
     def _estimator(self) -> PolychotomyClassifier:
         return PolychotomyClassifier() if self.estimator is None else self.estimator
