@@ -264,8 +264,7 @@ def fit_platt(
         if weights.ndim != 1 or not (np.isfinite(weights) & (weights >= 0)).all():
             raise ValueError("weights must be a vector of finite nonnegative numbers.")
     fitted = np.zeros((scores.shape[1], 3))
-    for column in range(scores.shape[1]):
-        _core.fit_platt(scores, signs, weights, max_iterations, column, fitted)
+    _core.fit_platt(scores, signs, weights, max_iterations, fitted)
     return fitted[:, 0].copy(), fitted[:, 1].copy(), fitted[:, 2] > 0
 
 

@@ -27,7 +27,6 @@ def fit_platt(
     labels: NDArray[int8],
     weights: NDArray[float64] | None,
     max_iterations: int,
-    column: int,
     result: NDArray[float64],
 ) -> None: ...
 def use_baseline_lanes(only_baseline: bool) -> None: ...

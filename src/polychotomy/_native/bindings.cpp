@@ -5,9 +5,11 @@
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "code_coupling.hpp"
 #include "held_out_bindings.hpp"
+#include "interrupt.hpp"
 #include "klr_bindings.hpp"
 #include "pairwise.hpp"
 #include "platt.hpp"
@@ -125,10 +127,9 @@ size_t couple_code(const Matrix& r, const SignMatrix& matrix, const MatrixOut& p
 }
 
 void fit_platt(const Matrix& scores, const SignMatrix& labels, const nb::object& weights,
-               int max_iterations, size_t column, const MatrixOut& result) {
+               int max_iterations, const MatrixOut& result) {
     require(scores.shape(0) == labels.shape(0) && scores.shape(1) == labels.shape(1),
             "scores and labels must have the same shape.");
-    require(column < scores.shape(1), "There is no such column.");
     require(result.shape(0) == scores.shape(1) && result.shape(1) == 3,
             "The result must have one row a column and three columns.");
     Vector holder;
@@ -136,13 +137,20 @@ void fit_platt(const Matrix& scores, const SignMatrix& labels, const nb::object&
         optional_data(weights, scores.shape(0), holder, "weights must have one entry a row.");
     const polychotomy::PlattData data = {scores.data(), labels.data(), row_weights,
                                          scores.shape(0), scores.shape(1)};
-    nb::gil_scoped_release release;
-    const polychotomy::Sigmoid sigmoid =
-        polychotomy::fit_platt_column(data, column, max_iterations);
-    double* row = result.data() + 3 * column;
-    row[0] = sigmoid.slope;
-    row[1] = sigmoid.intercept;
-    row[2] = sigmoid.converged ? 1.0 : 0.0;
+    std::vector<polychotomy::Sigmoid> sigmoids(scores.shape(1));
+    bool finished;
+    {
+        nb::gil_scoped_release release;
+        finished = polychotomy::fit_platt(data, max_iterations, sigmoids.data(),
+                                          python_was_interrupted);
+    }
+    if (!finished) throw nb::python_error();
+    double* row = result.data();
+    for (const polychotomy::Sigmoid& sigmoid : sigmoids) {
+        *row++ = sigmoid.slope;
+        *row++ = sigmoid.intercept;
+        *row++ = sigmoid.converged ? 1.0 : 0.0;
+    }
 }
 
 void max_wins(const Matrix& pairs, const Vector& prior, const MatrixOut& scores) {
@@ -163,7 +171,7 @@ NB_MODULE(_core, module) {
                "p"_a.noconvert(), "column_weights"_a.none(), "pull"_a, "tolerance"_a,
                "max_iterations"_a);
     module.def("fit_platt", &fit_platt, "scores"_a.noconvert(), "labels"_a.noconvert(),
-               "weights"_a.none(), "max_iterations"_a, "column"_a, "result"_a.noconvert());
+               "weights"_a.none(), "max_iterations"_a, "result"_a.noconvert());
     module.def("max_wins", &max_wins, "pairs"_a.noconvert(), "prior"_a.noconvert(),
                "scores"_a.noconvert());
     module.def("use_baseline_lanes", &polychotomy::use_baseline_lanes, "only_baseline"_a);

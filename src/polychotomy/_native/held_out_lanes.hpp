@@ -14,20 +14,7 @@ namespace POLYCHOTOMY_LANES {
 
 using std::size_t;
 
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(POLYCHOTOMY_PLAIN_LANES)
-constexpr size_t W = POLYCHOTOMY_LANE_COUNT;
-typedef double Lane __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
-#else
-constexpr size_t W = 1;
-typedef double Lane;
-#endif
-
-inline Lane load(const double* from) {
-    Lane lane;
-    std::memcpy(&lane, from, sizeof lane);
-    return lane;
-}
-inline void store(double* to, Lane lane) { std::memcpy(to, &lane, sizeof lane); }
+#include "lane_basics.hpp"
 
 // The sums of `values` values for two lanes of rows stay in registers over all terms. A sum is the
 // same whatever other values are beside it.

@@ -14,37 +14,7 @@ namespace POLYCHOTOMY_LANES {
 
 using std::size_t;
 
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(POLYCHOTOMY_PLAIN_LANES)
-
-constexpr size_t W = POLYCHOTOMY_LANE_COUNT;
-typedef double Lane __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
-
-inline Lane all(double x) {
-    Lane lane;
-    for (size_t w = 0; w < W; ++w) lane[w] = x;
-    return lane;
-}
-inline double total(Lane x) {
-    double sum = x[0];
-    for (size_t w = 1; w < W; ++w) sum += x[w];
-    return sum;
-}
-
-#else
-
-constexpr size_t W = 1;
-typedef double Lane;
-inline Lane all(double x) { return x; }
-inline double total(Lane x) { return x; }
-
-#endif
-
-inline Lane load(const double* from) {
-    Lane lane;
-    std::memcpy(&lane, from, sizeof lane);
-    return lane;
-}
-inline void store(double* to, Lane lane) { std::memcpy(to, &lane, sizeof lane); }
+#include "lane_basics.hpp"
 
 // The lower triangle is read once, four rows at a time: every entry serves its row and its column.
 void multiply_symmetric(const double* a, size_t stride, size_t n, const double* x, double* y) {

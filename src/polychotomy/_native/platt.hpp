@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace polychotomy {
 
@@ -20,6 +21,8 @@ struct Sigmoid {
     bool converged = true;
 };
 
-Sigmoid fit_platt_column(const PlattData& data, std::size_t column, int max_iterations);
+// Fills one sigmoid a column; false if interrupted.
+bool fit_platt(const PlattData& data, int max_iterations, Sigmoid* sigmoids,
+               const std::function<bool()>& interrupted);
 
 }    // namespace polychotomy
