@@ -3,7 +3,7 @@
 The job of a cell: scores of binary support vector machines on rows that they did not see, in five
 folds; for each fold, `SoftMax` is fitted to the other four, its C chosen among 31 values by
 cross-validation over these four. That makes 5 x (4 x 31 + 1) fits. One run, one thread; prints the
-processor time of the core (`fit_many`) and the ratio to it of
+processor time of the core (`cross_fit`) and the ratio to it of
 
 - the same method in NumPy, that of the tests, with LAPACK's Cholesky factors, at a tolerance of
   1e-9 (for one fold, of five equal ones); and the largest difference in a probability;
@@ -23,6 +23,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -34,8 +35,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from polychotomy import Context, Margins, OneVsOne, OneVsRest, SoftMax
-from polychotomy.decoding.softmax import PAPER_C, choose_strength, class_features, fit_many
+from polychotomy import Codebook, Context, Margins, OneVsOne, OneVsRest, SoftMax
+from polychotomy.decoding.softmax import PAPER_C, choose_strength, class_features, cross_fit
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "decoding"))
 import softmax_twin
@@ -80,16 +81,42 @@ def held_out_scores(X: Array, y: Array, folds: Array, one_vs_rest: bool) -> Arra
     return scores
 
 
-def cell(X: Array, y: Array, one_vs_rest: bool) -> list[Context]:
+@dataclass
+class Cell:
+    """The held-out scores of a cell, and its folds."""
+
+    codebook: Codebook
+    y: Array
+    scores: Array
+    fold: Array
+
+    def fit(self, n_sets: int = 1, n_threads: int = 1) -> Array:
+        """Fit as often as there are folds, and that for several sets of scores."""
+        scores = np.broadcast_to(self.scores, (n_sets, *self.scores.shape))
+        splits = [
+            (np.flatnonzero(self.fold != k), np.flatnonzero(self.fold == k)) for k in range(5)
+        ]
+        folds = [(train, test, self.fold[train]) for train, test in splits]
+        return cross_fit(SoftMax(), self.codebook, scores, self.y, None, folds, n_threads)
+
+    def contexts(self) -> list[Context]:
+        """Return what there is to learn from outside of each fold."""
+        return [
+            Context(
+                self.codebook, self.y[rows], held_out=Margins(mean=self.scores[rows]),
+                folds=self.fold[rows],
+            )
+            for rows in (self.fold != k for k in range(5))
+        ]  # fmt: skip
+
+
+def cell(X: Array, y: Array, one_vs_rest: bool) -> Cell:
     folds = np.empty(len(y), dtype=np.intp)
     for number, (_, test) in enumerate(StratifiedKFold(5).split(X, y)):
         folds[test] = number
     scores = held_out_scores(X, y, folds, one_vs_rest)
     book = (OneVsRest() if one_vs_rest else OneVsOne()).build(y.max() + 1)
-    return [
-        Context(book, y[rows], held_out=Margins(mean=scores[rows]), folds=folds[rows])
-        for rows in (folds != fold for fold in range(5))
-    ]
+    return Cell(book, y, scores, folds)
 
 
 def in_numpy(context: Context) -> tuple[float, Array]:
@@ -127,16 +154,17 @@ def timed(
     return best, result
 
 
-def line(contexts: list[Context]) -> str:
-    own, fitted = timed(lambda: fit_many(SoftMax(), contexts), 5)
+def line(one_cell: Cell) -> str:
+    contexts = one_cell.contexts()
+    own, _ = timed(one_cell.fit, 5)
     old, (C, p) = timed(lambda: in_numpy(contexts[0]))
-    assert C == fitted[0].C_
-    difference = np.abs(fitted[0].decode(contexts[0].held_out.mean) - p).max()
+    fitted = SoftMax().fit(contexts[0])
+    assert C == fitted.C_
+    difference = np.abs(fitted.decode(contexts[0].held_out.mean) - p).max()
     peer, _ = timed(lambda: scikit_learn(contexts))
     text = f"{1e3 * own:8.0f} ms {5 * old / own:8.1f}x {difference:8.0e} {peer / own:12.1f}x"
-    search = contexts * 8
-    one, _ = timed(lambda: fit_many(SoftMax(), search, 1), 3, perf_counter)
-    two, _ = timed(lambda: fit_many(SoftMax(), search, 2), 3, perf_counter)
+    one, _ = timed(lambda: one_cell.fit(8, 1), 3, perf_counter)
+    two, _ = timed(lambda: one_cell.fit(8, 2), 3, perf_counter)
     return text + f" {one / two:10.2f}x"
 
 
@@ -157,10 +185,10 @@ def main() -> None:
     for name, load in sets.items():
         X, y = load(arguments.rows)
         for one_vs_rest in (False, True):
-            contexts = cell(X, y, one_vs_rest)
-            book = contexts[0].codebook
+            one_cell = cell(X, y, one_vs_rest)
+            book = one_cell.codebook
             n_weights = book.n_classes * (2 if one_vs_rest else book.n_classes)
-            print(f"{name:>10s} {book.name:>12s} {n_weights:7d} {line(contexts)}", flush=True)
+            print(f"{name:>10s} {book.name:>12s} {n_weights:7d} {line(one_cell)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -23,8 +23,7 @@ from ._training import TrainingSet, Trial, fold_numbers, train_nested
 from ._types import FloatArray, IntArray, Margins, SignArray
 from .calibration import Calibrator
 from .decoding import Context, Decoder, SoftMax
-from .decoding.base import ROWS_AT_ONCE
-from .decoding.softmax import decode_many, fit_many
+from .decoding.softmax import cross_fit
 
 # What a decoder learns from that differs from trial to trial.
 OF_THE_TRIAL = frozenset({"training_scores", "held_out_scores", "refit"})
@@ -99,29 +98,45 @@ class TrialBatch:
         The result has the shape (n_trials, n_rows, n_classes), rows in the order of the used rows.
         """
         numbers = range(len(self.trials)) if numbers is None else numbers
-        seen = [self._seen(parts, fold, numbers) for fold in range(len(self.plan.splits))]
-        if parts.decoder.needs & (OF_THE_TRIAL | {"inputs"}) or seen[0][0].noise is not None:
-            return self._one_by_one(parts, numbers, seen)
+        if isinstance(parts.decoder, SoftMax):
+            return self._soft_max(parts.decoder, numbers)
+        noise = self.trials[0].tested[0].noise
+        if parts.decoder.needs & (OF_THE_TRIAL | {"inputs"}) or noise is not None:
+            return self._one_by_one(parts, numbers)
         result = self._empty(len(numbers))
         for fold, places in enumerate(self.plan.tested_on):
             fitted: Decoder = copy(parts.decoder).fit(self._context(parts, fold, None))
-            stacked = fitted.decode(_stack_rows(seen[fold]))
+            stacked = fitted.decode(self._seen_together(parts, fold, numbers))
             result[:, places] = stacked.reshape(len(numbers), len(places), -1)
         return result
 
-    def _one_by_one(
-        self, parts: Parts, numbers: Sequence[int], seen: list[list[Margins]]
-    ) -> FloatArray:
+    def _one_by_one(self, parts: Parts, numbers: Sequence[int]) -> FloatArray:
         """Decode with a decoder of its own for every trial and fold."""
-        tasks = [(fold, place) for fold in range(len(seen)) for place in range(len(numbers))]
-        contexts = [self._context(parts, fold, numbers[place]) for fold, place in tasks]
-        fitted = _fit_all(parts.decoder, contexts, effective_n_jobs(self.data.options.n_jobs))
         result = self._empty(len(numbers))
-        for fold, margins in enumerate(seen):
-            decoders = fitted[fold * len(numbers) : (fold + 1) * len(numbers)]
-            X = self.data.X[self.plan.splits[fold][1]] if "inputs" in parts.decoder.needs else None
-            result[:, self.plan.tested_on[fold]] = _decode_all(decoders, margins, X)
+        for fold, (_, rows) in enumerate(self.plan.splits):
+            seen = self._seen(parts, fold, numbers)
+            X = self.data.X[rows] if "inputs" in parts.decoder.needs else None
+            for place, number in enumerate(numbers):
+                context = self._context(parts, fold, number)
+                decoder: Decoder = copy(parts.decoder).fit(context)
+                result[place, self.plan.tested_on[fold]] = decoder.decode(seen[place], X=X)
         return result
+
+    def _soft_max(self, decoder: SoftMax, numbers: Sequence[int]) -> FloatArray:
+        """Fit and decode the combinations of all trials and folds in one call of the core."""
+        data, plan = self.data, self.plan
+        return cross_fit(
+            decoder,
+            data.codebook,
+            self.scores[list(numbers)],
+            data.y[data.rows],
+            data.weights_of(data.rows),
+            [
+                (inside, outside, plan.fold[inside])
+                for inside, outside in zip(plan.trained_on, plan.tested_on, strict=True)
+            ],
+            effective_n_jobs(data.options.n_jobs),
+        )
 
     def _empty(self, n_trials: int) -> FloatArray:
         return np.empty((n_trials, self.scores.shape[1], self.data.codebook.n_classes))
@@ -174,6 +189,17 @@ class TrialBatch:
             for number, margins in zip(numbers, tested, strict=True)
         ]
 
+    def _seen_together(self, parts: Parts, fold: int, numbers: Sequence[int]) -> Margins:
+        """Return the same with the rows of all trials under each other."""
+        if not parts.calibrator.learns and parts.uses_probabilities:
+            return _stack_rows(self._seen(parts, fold, numbers))
+        probability = None
+        if parts.calibrator.learns:
+            calibrated = self._calibrated_in(parts.calibrator, fold)
+            probability = np.concatenate([calibrated[number] for number in numbers])
+        mean = self.scores[np.array(numbers)[:, None], self.plan.tested_on[fold]]
+        return Margins(mean.reshape(-1, mean.shape[2]), probability=probability)
+
     def _calibrated_in(self, calibrator: Calibrator, fold: int) -> list[FloatArray]:
         # The parts are not fitted, so that their attributes are their parameters.
         key = f"{fold} {type(calibrator)} {vars(calibrator)}"
@@ -205,24 +231,6 @@ class TrialBatch:
             self.data.weights_of(self.plan.splits[fold][0]),
         )
         return fitted
-
-
-def _fit_all(decoder: Decoder, contexts: Sequence[Context], n_threads: int) -> Sequence[Decoder]:
-    """Fit a decoder to every context; soft-max combinations in one call of the core."""
-    if isinstance(decoder, SoftMax):
-        return fit_many(decoder, contexts, n_threads)
-    return [copy(decoder).fit(context) for context in contexts]
-
-
-def _decode_all(decoders: Sequence[Decoder], margins: Sequence[Margins], X: Any) -> FloatArray:
-    """Decode with every decoder the margins that belong to it."""
-    combinations = [decoder for decoder in decoders if isinstance(decoder, SoftMax)]
-    n_rows = sum(each.n_rows for each in margins)
-    if len(combinations) == len(decoders) and n_rows <= ROWS_AT_ONCE:
-        return decode_many(combinations, [_mean(each) for each in margins])
-    return np.stack(
-        [decoder.decode(each, X=X) for decoder, each in zip(decoders, margins, strict=True)]
-    )
 
 
 @dataclass(frozen=True)

@@ -266,7 +266,7 @@ def test_cross_validation_of_c(kind):
         errors.append(error / weights.sum())
         losses.append(loss / weights.sum())
     context = Context(book, y, weights, held_out=Margins(mean=scores))
-    found = HeldOutRows([context], 1).cross_validate([folds], values)
+    found = HeldOutRows.of(context).cross_validate([folds], values)
     np.testing.assert_allclose(found[0], [errors], rtol=1e-12)
     np.testing.assert_allclose(found[1], [losses], rtol=1e-6)
     within = [k for k in range(3) if errors[k] <= 1.05 * min(errors)]

@@ -232,43 +232,35 @@ def test_the_instruction_set_changes_nothing_but_rounding(kind):
     np.testing.assert_allclose(baseline.losses, native.losses, rtol=1e-7)
 
 
-@pytest.mark.parametrize("C", ["cv", 0.5, None])
-def test_many_at_once_are_each_alone(C):
-    contexts = []
-    for seed, (kind, n_classes) in enumerate(
-        [("one_vs_rest", 3), ("one_vs_one", 4), ("one_vs_rest", 3), ("one_vs_one", 3),
-         ("one_vs_one", 4)]
-    ):  # fmt: skip
-        book, y, scores = data_set(kind, n_classes, seed, n_rows=40 + 10 * seed)
-        rng = np.random.default_rng(seed)
-        weights = rng.uniform(0.5, 2, len(y)) if seed % 2 else None
-        folds = rng.integers(3, size=len(y)) if seed > 1 else None
-        contexts.append(Context(book, y, weights, held_out=Margins(mean=scores), folds=folds))
-    decoder = SoftMax(C=C, C_values=PATH)
-    for n_threads in (1, 3):
-        together = module.fit_many(decoder, contexts, n_threads)
-        for context, one in zip(contexts, together, strict=True):
-            alone = clone(decoder).fit(context)
-            assert one.C_ == alone.C_
-            np.testing.assert_array_equal(one.weights_, alone.weights_)
-            np.testing.assert_array_equal(one.class_sizes_, alone.class_sizes_)
-            assert one.codebook_ is context.codebook
-    assert not hasattr(decoder, "weights_")
-    assert module.fit_many(decoder, []) == []
-
-
 @every_code
-def test_many_decode_at_once_as_each_alone(kind):
-    decoders, scores = [], []
-    for seed in range(3):
-        book, y, values = data_set(kind, 4, seed)
-        context = Context(book, y, held_out=Margins(mean=values))
-        decoders.append(SoftMax(C=10.0**seed).fit(context))
-        scores.append(values[seed : seed + 30])
-    scores[1][0] *= 1e200
-    together = module.decode_many(decoders, scores)
-    for probabilities, decoder, values in zip(together, decoders, scores, strict=True):
-        np.testing.assert_array_equal(probabilities, decoder.decode(values))
+@pytest.mark.parametrize("C", ["cv", 0.5, None])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_at_once_are_each_alone(kind, C, weighted):
+    rng = np.random.default_rng(0)
+    book, y, first = data_set(kind, 4, 0, n_rows=70)
+    scores = np.stack([first, first + rng.normal(size=first.shape), 0.1 * first])
+    fold = rng.integers(3, size=len(y))
+    scores[1, np.flatnonzero(fold == 0)[0]] *= 1e200  # a row of huge scores to be decoded
+    weights = rng.uniform(0.5, 2, len(y)) if weighted else None
+    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
+    splits[0] = (splits[0][0][5:], splits[0][1])  # the others need not all be there
+    decoder = SoftMax(C=C, C_values=PATH)
+    folds = [(train, test, fold[train]) for train, test in splits]
+    for n_threads in (1, 3):
+        together = module.cross_fit(decoder, book, scores, y, weights, folds, n_threads)
+        for values, found in zip(scores, together, strict=True):
+            for train, test in splits:
+                alone = clone(decoder).fit(
+                    Context(
+                        book,
+                        y[train],
+                        None if weights is None else weights[train],
+                        held_out=Margins(mean=values[train]),
+                        folds=fold[train],
+                    )
+                )
+                np.testing.assert_array_equal(found[test], alone.decode(values[test]))
+    assert not hasattr(decoder, "weights_")
 
 
 def test_what_is_wrong_is_said():

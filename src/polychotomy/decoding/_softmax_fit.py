@@ -1,4 +1,4 @@
-"""The weights of the soft-max combination, for several contexts in one call of the core."""
+"""The weights of the soft-max combination, for several sets of rows in one call of the core."""
 
 from __future__ import annotations
 
@@ -14,51 +14,69 @@ from .base import Context, canonical
 
 
 class HeldOutRows:
-    """The held-out rows of contexts with the same code, one context after the other.
+    """Subsets of rows with held-out scores, each to be fitted by itself.
 
     Parameters
     ----------
-    contexts : sequence of Context
-        At least one; their codes are all one-vs-rest or all one-vs-one, for as many classes.
+    codebook : Codebook
+        The code, one-vs-rest or one-vs-one.
+    scores : ndarray of shape (n_rows, n_columns)
+        The held-out scores.
+    y : ndarray of shape (n_rows,)
+        The class numbers.
+    weights : ndarray of shape (n_rows,) or None
+        The weights of the rows.
+    subsets : list of ndarray of int
+        The rows of every subset.
     n_threads : int
         The number of threads, on which the results do not depend.
     """
 
-    def __init__(self, contexts: Sequence[Context], n_threads: int) -> None:
-        codebook = contexts[0].codebook
+    def __init__(
+        self,
+        codebook: Codebook,
+        scores: FloatArray,
+        y: IntArray,
+        weights: FloatArray | None,
+        subsets: list[IntArray],
+        n_threads: int,
+    ) -> None:
         self.n_classes, self.one_vs_rest = codebook.n_classes, codebook.rest is not None
-        self.n_threads = n_threads
-        self.scores = np.concatenate([_held_out_scores(context) for context in contexts])
-        self.y = np.concatenate([context.y for context in contexts])
-        row_weights = [_row_weights(context) for context in contexts]
-        self.weights = np.concatenate(row_weights)
-        self.totals = np.array([weights.sum() for weights in row_weights])
-        sizes = [len(context.y) for context in contexts]
-        self.starts = np.concatenate([[0], np.cumsum(sizes)])
+        rest = codebook.rest
+        self.scores = canonical(scores, codebook, 0.0) if rest is None else scores[:, rest]
+        self.y, self.subsets, self.n_threads = y, subsets, n_threads
+        self.weights = np.ones(len(y)) if weights is None else weights
+
+    @classmethod
+    def of(cls, context: Context) -> HeldOutRows:
+        """Take all rows of a context."""
+        if context.held_out is None or context.held_out.mean is None:
+            raise ValueError("SoftMax needs held-out scores in its context.")
+        rows = np.arange(len(context.y))
+        return cls(context.codebook, context.held_out.mean, context.y, context.weights, [rows], 1)
 
     def solve(self, C_values: Sequence[float]) -> SoftMaxSolution:
-        """Fit every context on all its rows, with a value of C of its own."""
-        rows = [np.arange(*ends) for ends in zip(self.starts[:-1], self.starts[1:], strict=True)]
-        return self._solve(rows, np.array(C_values)[:, None], None)
+        """Fit every subset, with a value of C of its own."""
+        return self._solve(self.subsets, np.array(C_values)[:, None], None)
 
     def cross_validate(
         self, folds: Sequence[IntArray], values: Sequence[float]
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the cross-validated error and NLL of every context and every C, ascending."""
+        """Return the cross-validated error and NLL of every subset and every C, ascending."""
         train: list[IntArray] = []
         test: list[IntArray] = []
         owner: list[int] = []
-        for number, numbers in enumerate(folds):
+        for number, (rows, numbers) in enumerate(zip(self.subsets, folds, strict=True)):
             for fold in np.unique(numbers):
-                train.append(self.starts[number] + np.flatnonzero(numbers != fold))
-                test.append(self.starts[number] + np.flatnonzero(numbers == fold))
+                train.append(rows[numbers != fold])
+                test.append(rows[numbers == fold])
                 owner.append(number)
         # To compare values of C, the tolerance as it is will do.
         solution = self._solve(train, np.array(values), test, extra_steps=0)
         errors, losses = np.zeros((2, len(folds), len(values)))
         np.add.at(errors, owner, solution.errors)
         np.add.at(losses, owner, solution.losses)
-        totals = self.totals[:, None]
+        totals = np.array([[self.weights[rows].sum()] for rows in self.subsets])
         return errors / totals, losses / totals
 
     def _solve(
@@ -82,11 +100,6 @@ class HeldOutRows:
         )
 
 
-def code_of(codebook: Codebook) -> tuple[bool, int]:
-    """Return what contexts must have in common to be stacked."""
-    return codebook.rest is not None, codebook.n_classes
-
-
 def choose_strength(values: FloatArray, errors: FloatArray, losses: FloatArray) -> float:
     """Apply the two-tolerance rule of DUAN03 section 3.2 to ascending values of C."""
     small_error = errors <= 1.05 * errors.min()
@@ -94,26 +107,15 @@ def choose_strength(values: FloatArray, errors: FloatArray, losses: FloatArray) 
     return float(values[small_loss][0])
 
 
-def choosing_folds(context: Context) -> IntArray:
-    """Return the folds by which C is chosen: those of the context, or five stratified ones."""
-    folds = _stratified_folds(context.y) if context.folds is None else context.folds
-    if len(np.unique(folds)) < 2:
+def choosing_folds(y: IntArray, folds: IntArray | None) -> IntArray:
+    """Return the folds by which C is chosen: those that are given, or five stratified ones."""
+    chosen = _stratified_folds(y) if folds is None else folds
+    if len(np.unique(chosen)) < 2:
         raise ValueError(
             "SoftMax(C='cv') needs two folds of held-out rows to choose C; give C a value, or "
             "None for no penalty."
         )
-    return folds
-
-
-def _held_out_scores(context: Context) -> FloatArray:
-    if context.held_out is None or context.held_out.mean is None:
-        raise ValueError("SoftMax needs held-out scores in its context.")
-    scores, codebook = context.held_out.mean, context.codebook
-    return canonical(scores, codebook, 0.0) if codebook.rest is None else scores[:, codebook.rest]
-
-
-def _row_weights(context: Context) -> FloatArray:
-    return np.ones(len(context.y)) if context.weights is None else context.weights
+    return chosen
 
 
 def _stratified_folds(y: IntArray) -> NDArray[np.intp]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._checks import positive_number
 from .._math import softmax
-from .._types import Codebook, FloatArray, Margins
-from ._softmax_fit import HeldOutRows, choose_strength, choosing_folds, code_of
-from .base import Context, Decoder, canonical
+from .._types import Codebook, FloatArray, IntArray, Margins
+from ._softmax_fit import HeldOutRows, choose_strength, choosing_folds
+from .base import ROWS_AT_ONCE, Context, Decoder, canonical
 
 # Beyond this, exponents are taken relative to the largest before they overflow.
 LARGEST_SCORE = 1e300
 # DUAN03 section 3.2
 PAPER_C = tuple(2.0**power for power in range(-15, 16))
+
+Fold = tuple[IntArray, IntArray, IntArray]
 
 
 class SoftMax(Decoder):
@@ -83,34 +84,34 @@ class SoftMax(Decoder):
         self.C_values = C_values
 
     def _fit(self, context: Context) -> None:
-        self._learn_together([self], [context], n_threads=1)
+        rows = HeldOutRows.of(context)
+        (self.C_,) = strengths = self._strengths(rows, [context.folds])
+        (self.weights_,) = self._weights(rows, strengths)
 
-    def _learn_together(
-        self, decoders: Sequence[SoftMax], contexts: Sequence[Context], n_threads: int
-    ) -> None:
-        """Let decoders with the parameters of this one learn each from a context of its own."""
-        rows = HeldOutRows(contexts, n_threads)
-        strengths = self._strengths(rows, contexts)
+    def _weights(self, rows: HeldOutRows, strengths: Sequence[float | None]) -> FloatArray:
+        """Return the weights of every subset of rows."""
         solution = rows.solve([math.inf if C is None else C for C in strengths])
-        for number, (decoder, C) in enumerate(zip(decoders, strengths, strict=True)):
-            decoder.C_ = C
-            decoder.weights_ = solution.weights[number, 0]
         if not solution.converged.all():
             warnings.warn(
                 "SoftMax: the weights did not converge; the probabilities are approximate.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
+        return solution.weights[:, 0]
 
-    def _strengths(self, rows: HeldOutRows, contexts: Sequence[Context]) -> list[float | None]:
+    def _strengths(self, rows: HeldOutRows, folds: Sequence[IntArray | None]) -> list[float | None]:
+        """Return C for every subset of rows; `folds` are the folds of the rows of each."""
         if self.C != "cv":
             C = None if self.C is None else positive_number(self.C, "C")
-            return [C] * len(contexts)
+            return [C] * len(folds)
         values = sorted(PAPER_C if self.C_values is None else self.C_values)
         for value in values:
             positive_number(value, "C_values")
-        folds = [choosing_folds(context) for context in contexts]
-        criteria = rows.cross_validate(folds, values)
+        choosing = [
+            choosing_folds(rows.y[subset], numbers)
+            for subset, numbers in zip(rows.subsets, folds, strict=True)
+        ]
+        criteria = rows.cross_validate(choosing, values)
         return [choose_strength(np.array(values), *pair) for pair in zip(*criteria, strict=True)]
 
     def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
@@ -121,66 +122,74 @@ class SoftMax(Decoder):
         return class_probabilities(features, self.weights_)
 
 
-def fit_many(decoder: SoftMax, contexts: Sequence[Context], n_threads: int = 1) -> list[SoftMax]:
-    """Fit a soft-max combination to each of several contexts, those of a search, say.
+def cross_fit(
+    decoder: SoftMax,
+    codebook: Codebook,
+    scores: FloatArray,
+    y: IntArray,
+    weights: FloatArray | None,
+    folds: Sequence[Fold],
+    n_threads: int = 1,
+) -> FloatArray:
+    """Decode the rows of every fold by combinations fitted on others, for several sets of scores.
 
     Parameters
     ----------
     decoder : SoftMax
-        What to fit; left as it is.
-    contexts : sequence of Context
-        What to learn from; codes and numbers of rows may differ.
+        The combination; left as it is.
+    codebook : Codebook
+        The code.
+    scores : ndarray of shape (n_sets, n_rows, n_columns)
+        Scores by machines that did not see the row, of the cells of a search, say.
+    y : ndarray of shape (n_rows,)
+        The class numbers.
+    weights : ndarray of shape (n_rows,) or None
+        The weights of the rows.
+    folds : sequence of (train, test, numbers)
+        The rows to learn from, those to decode, and the folds of the former, by which C is chosen.
     n_threads : int, default=1
-        The fits for all folds and contexts are shared out among so many threads.
+        The fits are shared out among so many threads.
 
     Returns
     -------
-    fitted : list of SoftMax
-        One a context, the same as ``clone(decoder).fit(context)`` to the last bit.
+    probabilities : ndarray of shape (n_sets, n_rows, n_classes)
+        To the last bit what a decoder fitted to each set and fold alone would return.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from polychotomy import Context, Margins, OneVsRest, SoftMax
-    >>> from polychotomy.decoding.softmax import fit_many
+    >>> from polychotomy import OneVsRest, SoftMax
+    >>> from polychotomy.decoding.softmax import cross_fit
     >>> y = np.repeat([0, 1, 2], 20)
     >>> noise = np.random.default_rng(0).normal(size=(60, 3))
-    >>> scores = [2.0 * np.eye(3)[y] + size * noise for size in (0.5, 2.0)]
-    >>> code = OneVsRest().build(3)
-    >>> contexts = [Context(code, y, held_out=Margins(mean=mean)) for mean in scores]
-    >>> [fitted.C_ for fitted in fit_many(SoftMax(C_values=[0.01, 0.1, 1.0, 10.0]), contexts)]
-    [10.0, 0.1]
+    >>> scores = np.stack([2.0 * np.eye(3)[y] + size * noise for size in (0.5, 2.0)])
+    >>> even, odd = np.arange(0, 60, 2), np.arange(1, 60, 2)
+    >>> folds = [(even, odd, even // 4 % 2), (odd, even, odd // 4 % 2)]
+    >>> p = cross_fit(SoftMax(), OneVsRest().build(3), scores, y, None, folds)
+    >>> (p.argmax(axis=2) == y).mean(axis=1).round(2)
+    array([1. , 0.6])
     """
-    # Decoders have nothing but their parameters until they are fitted.
-    fitted = [copy(decoder) for _ in contexts]
-    together: dict[tuple[bool, int], list[int]] = {}
-    for number, context in enumerate(contexts):
-        fitted[number]._remember(context)
-        together.setdefault(code_of(context.codebook), []).append(number)
-    for numbers in together.values():
-        decoder._learn_together(
-            [fitted[n] for n in numbers], [contexts[n] for n in numbers], n_threads
-        )
-    return fitted
-
-
-def decode_many(decoders: Sequence[SoftMax], scores: Sequence[FloatArray]) -> FloatArray:
-    """Decode the same number of rows with each of several fitted combinations of one code.
-
-    Parameters
-    ----------
-    decoders : sequence of SoftMax
-        Fitted for the same code.
-    scores : sequence of ndarray of shape (n_rows, n_columns)
-        What the machines say, for every decoder.
-
-    Returns
-    -------
-    probabilities : ndarray of shape (n_decoders, n_rows, n_classes)
-        The same as those of ``decode``, to the last bit.
-    """
-    features = class_features(np.stack(scores), decoders[0].codebook_)
-    return class_probabilities(features, np.stack([each.weights_ for each in decoders]))
+    n_sets, n_rows, n_columns = scores.shape
+    subsets = [number * n_rows + train for train, _, _ in folds for number in range(n_sets)]
+    rows = HeldOutRows(
+        codebook,
+        scores.reshape(-1, n_columns),
+        np.tile(y, n_sets),
+        None if weights is None else np.tile(weights, n_sets),
+        subsets,
+        n_threads,
+    )
+    strengths = decoder._strengths(rows, [numbers for *_, numbers in folds for _ in range(n_sets)])
+    found = decoder._weights(rows, strengths)
+    result = np.empty((n_sets, n_rows, codebook.n_classes))
+    for fold, (_, test, _) in enumerate(folds):
+        own = found[fold * n_sets : (fold + 1) * n_sets]
+        at_once = max(1, ROWS_AT_ONCE // max(1, len(test)))
+        for first in range(0, n_sets, at_once):
+            sets = slice(first, first + at_once)
+            features = class_features(scores[sets, test], codebook)
+            result[sets, test] = class_probabilities(features, own[sets])
+    return result
 
 
 def class_features(scores: FloatArray, codebook: Codebook) -> FloatArray:
