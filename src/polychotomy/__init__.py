@@ -5,6 +5,9 @@ calibrators turn their scores into probabilities, and decoders turn those into c
 probabilities. `PolychotomyClassifier` wires the four together as a scikit-learn estimator.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ._types import Codebook, Margins
 from .calibration import Calibrator, Isotonic, NoCalibration, Platt, PooledPlatt
 from .classifier import PolychotomyClassifier
@@ -20,7 +23,6 @@ from .codes import (
     OrdinalCode,
     SparseRandomCode,
 )
-from .comparison import DecoderComparison, compare_decoders
 from .decoding import (
     BayesianDecoding,
     BinaryTree,
@@ -43,15 +45,18 @@ from .decoding import (
 )
 from .explanation import Explanation
 from .machines import LSSVM, SVM, KernelLogisticRegression
-from .method_sweep import MethodSweep
-from .metric import LearnedMetric
-from .metric_classifier import MetricClassifier
-from .persistence import load, save
-from .pool import PolychotomyPool
-from .probabilistic_svc import ProbabilisticSVC
 from .recipes import Recipe, RecipeTable, recipe, recipes
-from .search import TwoStepSearchCV
 from .tempering import Tempering
+
+if TYPE_CHECKING:
+    from .comparison import DecoderComparison, compare_decoders
+    from .method_sweep import MethodSweep
+    from .metric import LearnedMetric
+    from .metric_classifier import MetricClassifier
+    from .persistence import load, save
+    from .pool import PolychotomyPool
+    from .probabilistic_svc import ProbabilisticSVC
+    from .search import TwoStepSearchCV
 
 __version__ = "0.1.0"
 
@@ -112,3 +117,30 @@ __all__ = [
     "recipes",
     "save",
 ]
+
+# What is built upon the estimator is imported when it is first asked for.
+_LATER = {
+    "DecoderComparison": "comparison",
+    "LearnedMetric": "metric",
+    "MethodSweep": "method_sweep",
+    "MetricClassifier": "metric_classifier",
+    "PolychotomyPool": "pool",
+    "ProbabilisticSVC": "probabilistic_svc",
+    "TwoStepSearchCV": "search",
+    "compare_decoders": "comparison",
+    "load": "persistence",
+    "save": "persistence",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        globals()[name] = found = getattr(import_module(f".{_LATER[name]}", __name__), name)
+        return found
+    if name in _LATER.values():
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -32,8 +32,6 @@ from .decoding import (
     WinnerTakesAll,
 )
 from .machines import LSSVM, SVM, KernelLogisticRegression
-from .pool import PolychotomyPool, ls_members
-from .search import TwoStepSearchCV
 
 
 @dataclass(frozen=True)
@@ -215,6 +213,8 @@ def recipe(
         )
     if isinstance(classifier.machine, LSSVM):
         return classifier
+    from .search import TwoStepSearchCV
+
     if "VANGESTEL" in chosen.papers:
         return TwoStepSearchCV(classifier, fine=None, cv=params.get("cv", 10))
     ties = "duan2005" if paper == "DUAN05" else "duan2003"
@@ -317,12 +317,21 @@ def _van_gestel() -> Iterator[Recipe]:
             )
 
 
-def _two_least_squares(**params: Any) -> PolychotomyPool:
+# Pools are imported when one is built: they bring much along.
+def _two_least_squares(**params: Any) -> Any:
+    from .pool import PolychotomyPool, ls_members
+
     return PolychotomyPool(ls_members(), **params)
 
 
+def _full_pool(**params: Any) -> Any:
+    from .pool import PolychotomyPool
+
+    return PolychotomyPool(**params)
+
+
 def _ours() -> Iterator[Recipe]:
-    for name, build in (("LS2", _two_least_squares), ("POOL", PolychotomyPool)):
+    for name, build in (("LS2", _two_least_squares), ("POOL", _full_pool)):
         yield Recipe(name, None, None, None, None, ("ours",), build)
 
 

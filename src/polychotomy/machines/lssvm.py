@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from .._math import sigmoid
 from .._types import FloatArray, Margins
 from ..kernels import Kernel
-from ._lssvm_evidence import Hyperparameters
-from ._lssvm_tridiagonal import moderated_log_odds
 from .kernel_machine import KernelMachine
-from .lssvm_columns import LSSVMColumns
+
+if TYPE_CHECKING:
+    from ._lssvm_evidence import Hyperparameters
+    from .lssvm_columns import LSSVMColumns
 
 
 class LSSVM(KernelMachine):
@@ -110,6 +111,9 @@ class LSSVM(KernelMachine):
 
     def as_columns(self) -> LSSVMColumns:
         """Return the machine in the form that `PolychotomyClassifier` trains."""
+        # Imported here, because not every program has an LS-SVM.
+        from .lssvm_columns import LSSVMColumns
+
         return LSSVMColumns(self)
 
     def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
@@ -151,6 +155,8 @@ class LSSVM(KernelMachine):
         scores : ndarray of shape (n_rows,)
             They differ in sign from the scores of `latent` where the class prior decides.
         """
+        from ._lssvm_tridiagonal import moderated_log_odds
+
         margins = self._margins(X)
         assert margins.mean is not None
         assert margins.variance is not None
