@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SERVER = """
-import json, os, sys, traceback
+import contextlib, io, json, os, sys, traceback
 import jinja2, matplotlib, pandas, pyarrow.csv, pyarrow.parquet, scipy.stats, skops.io
-import polychotomy.comparing, polychotomy.tables
+import polychotomy.comparing, polychotomy.persistence._model, polychotomy.tables
 from polychotomy.cli import main
+
+with contextlib.redirect_stdout(io.StringIO()):
+    main(["methods", "PWC_PSVM"])  # it imports what reads the arguments
 
 for line in iter(sys.stdin.readline, ""):
     job = json.loads(line)

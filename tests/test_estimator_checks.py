@@ -1,10 +1,14 @@
-"""Scikit-learn's own checks over many configurations; none is excused."""
+"""Scikit-learn's own checks over all parts of a pipe; none is excused."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import polychotomy as pc
-from configurations import CONFIGURATIONS
+from configurations import DISTINCT
+from polychotomy._parts import resolve
+from polychotomy.calibration import CALIBRATORS
+from polychotomy.codes import CODES
+from polychotomy.decoding import DECODERS
 
 SEARCHES = [
     pc.TwoStepSearchCV(
@@ -19,6 +23,12 @@ SEARCHES = [
 
 # Some checks fit a handful of rows.
 @pytest.mark.filterwarnings("ignore:Class.*fewer rows than the 5 folds:UserWarning")
-@parametrize_with_checks([*CONFIGURATIONS, *SEARCHES])
+@parametrize_with_checks([*DISTINCT, *SEARCHES])
 def test_sklearn_checks(estimator, check):
     check(estimator)
+
+
+def test_every_part_is_checked():
+    pipes = [resolve(one.machine, one.code, one.calibrator, one.decoder) for one in DISTINCT]
+    for part, all_of_them in (("code", CODES), ("calibrator", CALIBRATORS), ("decoder", DECODERS)):
+        assert {getattr(pipe, part).name for pipe in pipes} == set(all_of_them)

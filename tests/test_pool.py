@@ -137,6 +137,7 @@ def test_default_members_answer_together():
     np.testing.assert_array_equal(copy.predict_proba(NEW), pool.predict_proba(NEW))
 
 
+@pytest.mark.usefixtures("several_blas_threads")
 def test_the_result_does_not_depend_on_the_number_of_jobs():
     members = [LS, ("forest", RandomForestClassifier(5)), BAYES]
     one, two = (

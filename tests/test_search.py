@@ -171,6 +171,7 @@ def test_methods_tuned_together_are_as_if_tuned_alone():
                 np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.usefixtures("several_blas_threads")
 def test_results_are_bit_equal_for_any_number_of_jobs():
     X, y = PROBLEMS["blobs 3.0"]
     one, two = (

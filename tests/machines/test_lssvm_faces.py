@@ -148,6 +148,7 @@ def test_bad_parameters(options, sentence):
         pc.LSSVM(**options).fit(X, y)
 
 
+@pytest.mark.usefixtures("several_blas_threads")
 def test_jobs_change_nothing(iris):
     X, y = iris
     one = pc.PolychotomyClassifier(pc.LSSVM(sigma2="evidence")).fit(X, y)

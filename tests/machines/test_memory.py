@@ -293,6 +293,7 @@ def test_sparse_inputs_and_the_svc_face_within_a_tiny_limit(digits):
 
 @pytest.mark.parametrize("limit", [TINY, 100_000, 2_500_000, np.inf])
 @pytest.mark.parametrize("code", ["one_vs_one", "one_vs_rest"])
+@pytest.mark.usefixtures("several_blas_threads")
 def test_jobs_change_no_bit_at_any_limit(digits, limit, code):
     X, y = digits
     machine = pc.SVM(C=5, gamma=0.05, memory_limit=limit)

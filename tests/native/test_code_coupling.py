@@ -92,8 +92,8 @@ every_code = pytest.mark.parametrize("matrix", CODES.values(), ids=CODES.keys())
 @every_code
 def test_is_not_above_a_general_optimiser(matrix):
     rng = np.random.default_rng(0)
-    r = 1 / (1 + np.exp(-2 * rng.standard_normal((15, matrix.shape[1]))))
-    r[:3] = np.round(r[:3])
+    r = 1 / (1 + np.exp(-2 * rng.standard_normal((6, matrix.shape[1]))))
+    r[:2] = np.round(r[:2])
     p, n_unconverged = native.couple_code(r, matrix)
     assert n_unconverged == 0
     for one, row in zip(p, r, strict=True):
@@ -195,11 +195,11 @@ def test_column_weights_equal_repeated_columns():
     np.testing.assert_allclose(weighted, repeated, rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_random_ternary_codes(seed):
     rng = np.random.default_rng(seed)
     matrix = random_ternary(seed, int(rng.integers(3, 8)), int(rng.integers(4, 16)))
-    r = 1 / (1 + np.exp(-2 * rng.standard_normal((4, matrix.shape[1]))))
+    r = 1 / (1 + np.exp(-2 * rng.standard_normal((2, matrix.shape[1]))))
     p, n_unconverged = native.couple_code(r, matrix)
     assert n_unconverged == 0
     for one, row in zip(p, r, strict=True):

@@ -32,6 +32,7 @@ def figures(outcomes):
     }
 
 
+@pytest.mark.usefixtures("several_blas_threads")
 def test_results_are_bit_equal_on_any_number_of_workers():
     work = units(5, size=300)
     alone = run(InProcess(), work, "compute")

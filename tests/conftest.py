@@ -1,0 +1,18 @@
+"""What all tests share."""
+
+import os
+
+# The tests already run on all cores; more threads for linear algebra only get into each other's
+# way. This has to be said before NumPy is imported.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+
+@pytest.fixture
+def several_blas_threads():
+    """Linear algebra with threads, as it is outside of these tests; sums may then differ."""
+    with threadpool_limits(2):
+        yield
