@@ -32,7 +32,7 @@ DISTINCT = [
     # one-vs-one
     classifier(logistic(), "one_vs_one"),
     classifier(LinearSVC(), "one_vs_one", "pairwise_coupling", "isotonic", cv=3),
-    classifier(svm(), "one_vs_one", "pairwise_coupling", "pooled_platt"),
+    classifier(svm(), "one_vs_one", "pairwise_coupling", "pooled_platt", cv=3),
     classifier(tree(), "one_vs_one", pc.PairwiseCoupling("markov")),
     classifier(svm(), "one_vs_one", "max_wins"),
     classifier(logistic(), "one_vs_one", "weighted_voting"),
@@ -41,11 +41,11 @@ DISTINCT = [
     classifier(GaussianNB(), "one_vs_one", "non_dominance"),
     classifier(logistic(), "one_vs_one", pc.BinaryTree(selection="random")),
     classifier(tree(), "one_vs_one", "nesting"),
-    classifier(svm(), "one_vs_one", "shrunk_soft_max"),
+    classifier(svm(), "one_vs_one", "shrunk_soft_max", cv=3),
     # one-vs-rest
-    classifier(svm(), "one_vs_rest", "winner_takes_all", "platt"),
+    classifier(svm(), "one_vs_rest", "winner_takes_all", "platt", cv=3),
     classifier(logistic(), "one_vs_rest", "dynamically_ordered"),
-    classifier(svm(), "one_vs_rest", pc.SoftMax(C=1.0)),
+    classifier(svm(), "one_vs_rest", pc.SoftMax(C=1.0), cv=3),
     classifier(logistic(), "one_vs_rest", class_weight="balanced"),
     # any code
     classifier(svm(), "minimal", "hamming"),

@@ -2,13 +2,13 @@
 
 import os
 
-# The tests already run on all cores; more threads for linear algebra only get into each other's
-# way. This has to be said before NumPy is imported.
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-
 import pytest
 from threadpoolctl import threadpool_limits
+
+# The tests already run on all cores; threads of linear algebra only get into each other's way.
+# This has to be said before NumPy is imported.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 
 @pytest.fixture

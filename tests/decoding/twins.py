@@ -12,8 +12,8 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-moderate = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-few = settings(moderate, max_examples=25)
+moderate = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(moderate, max_examples=15)
 
 
 # ------------------------------------------------------------------------------ drawing inputs

@@ -81,11 +81,11 @@ def compare_methods(
     >>> from sklearn.datasets import load_wine
     >>> from polychotomy.comparing import compare_methods
     >>> X, y = load_wine(return_X_y=True)
-    >>> comparison = compare_methods(X, y, ["logistic", "PSVC"], n_splits=4)
+    >>> comparison = compare_methods(X, y, ["logistic", "PSVC"], n_splits=2)
     >>> comparison.recommended in ("logistic", "PSVC")
     True
     >>> comparison.protocol
-    '4 random stratified splits, 75 % for training'
+    '2 random stratified splits, 75 % for training'
     """
     chosen = choose(methods)
     numbers, classes = _classes(y)

@@ -51,7 +51,7 @@ class MethodComparison:
     >>> from sklearn.datasets import load_iris
     >>> from polychotomy.comparing import compare_methods
     >>> X, y = load_iris(return_X_y=True)
-    >>> comparison = compare_methods(X, y, ["logistic", "PWC_PSVM"], n_splits=3)
+    >>> comparison = compare_methods(X[::2], y[::2], ["logistic", "PWC_PSVM"], n_splits=3)
     >>> sorted(row["method"] for row in comparison.rows)
     ['PWC_PSVM', 'logistic']
     >>> comparison.n_splits, comparison.criterion
