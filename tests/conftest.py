@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+import signal
 
 import pytest
 from threadpoolctl import threadpool_limits
@@ -9,6 +10,11 @@ from threadpoolctl import threadpool_limits
 # This has to be said before NumPy is imported.
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+
+# A shell has what it starts at the back ignore Ctrl-C, and programs that are started from there
+# too: the tests of interrupts could not pass.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
