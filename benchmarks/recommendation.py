@@ -12,8 +12,8 @@ take more than two minutes of one core on segment; and no limit of time, so that
 depend on how busy the machine is. The sets come from the folder in POLYCHOTOMY_DATA, from
 scikit-learn or from OpenML.
 
-An outer split takes about 1.2 to 1.4 times its comparison, because fitting everything once to the
-whole training part costs as much as one or two inner splits. Segment takes about 4 times as long as
+An outer split takes about 1.2 to 1.6 times its comparison, because fitting everything once to the
+whole training part costs as much as one to three inner splits. Segment takes about 4 times as long as
 iris, digits 6 times. One thread by default, so that two pieces can run beside each other:
 
     python benchmarks/recommendation.py --sets digits --splits 0 1 2 3 4
@@ -149,7 +149,7 @@ def summary(group):
         best,
         f"{column(group, 'nll', best).mean():.4f}",
         f"{difference.mean():+.4f} ± {spread:.4f}",
-        "yes" if difference.mean() <= spread else "no",
+        "?" if np.isnan(spread) else "yes" if difference.mean() <= spread else "no",
         ", ".join(f"{error:.2f}" for error in errors),
     )
 
