@@ -59,7 +59,7 @@ def html_report(
     (True, True)
     """
     try:
-        from jinja2 import Environment, PackageLoader
+        from jinja2 import ChoiceLoader, Environment, PackageLoader
     except ImportError:
         raise ModuleNotFoundError(
             "The HTML report needs jinja2: pip install 'polychotomy[tool]'."
@@ -67,7 +67,10 @@ def html_report(
     from markupsafe import Markup
 
     environment = Environment(
-        loader=PackageLoader("polychotomy.comparing"),
+        # The style of the page is that of a study's report.
+        loader=ChoiceLoader(
+            [PackageLoader("polychotomy.comparing"), PackageLoader("polychotomy.study")]
+        ),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -150,7 +153,7 @@ def _panels(curves: Any, labels: list[str], markup: Any) -> list[dict[str, Any]]
     """Draw the predicted class and every class; of many, those with the largest error."""
     order = sorted(curves.classes, key=lambda k: -curves.classes[k].error)
     shown = sorted(order[:MOST_PANELS])
-    named = [("all classes: the predicted one", curves.confidence)]
+    named = [("the predicted class", curves.confidence)]
     named += [(labels[k], curves.classes[k]) for k in shown]
     return [
         {
