@@ -13,8 +13,8 @@ depend on how busy the machine is. The sets come from the folder in POLYCHOTOMY_
 scikit-learn or from OpenML.
 
 An outer split takes about 1.2 to 1.6 times its comparison, because fitting everything once to the
-whole training part costs as much as one to three inner splits. Segment takes about 4 times as long as
-iris, digits 6 times. One thread by default, so that two pieces can run beside each other:
+whole training part costs as much as one to three inner splits. Segment takes about 4 times as long
+as iris, digits 6 times. One thread by default, so that two pieces can run beside each other:
 
     python benchmarks/recommendation.py --sets digits --splits 0 1 2 3 4
     python benchmarks/recommendation.py --table     # of what is there

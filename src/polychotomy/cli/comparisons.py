@@ -138,11 +138,14 @@ def _write_page(found: MethodComparison, loaded: Loaded, path: Path, data: str) 
 
 
 def _commands(found: MethodComparison, loaded: Loaded, data: str) -> str:
-    if not found.candidates[found.recommended].storable:
+    if found.storable is None:
         return ""
+    before = ""
+    if found.storable != found.recommended:
+        before = f"# {found.recommended} cannot be kept in a model file, {found.storable} can\n"
     target = f" --target {shlex.quote(loaded.table.schema.target)}"
     return (
-        f"polychotomy fit {shlex.quote(data)}{target} --method {found.recommended} "
+        f"{before}polychotomy fit {shlex.quote(data)}{target} --method {found.storable} "
         "--output model.polychotomy\n"
         "polychotomy predict model.polychotomy new.csv --output predictions.csv"
     )

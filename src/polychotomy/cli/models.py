@@ -74,8 +74,8 @@ def fit(
       polychotomy fit iris -o - | polychotomy predict - new.csv
     """  # noqa: D301
     from .. import save
-    from ..comparing import candidates, tuned_pipeline
-    from ..comparing._candidates import choose
+    from ..comparing import tuned_pipeline
+    from ..comparing._candidates import NEAREST, choose
     from ..persistence import _atomic
 
     limit = seconds_of(time)
@@ -84,11 +84,11 @@ def fit(
     elif as_json:
         raise ValueError("--json prints to standard output, where --output - puts the model.")
     if method is not None and not choose([method])[0].storable:
-        known = [one.name for one in candidates().values() if one.family == "scikit-learn"]
+        name = choose([method])[0].name
         raise ValueError(
-            f"{method} cannot be kept in a model file that is safe to load; compare it with "
-            f"'polychotomy compare', or choose another (of {', '.join(known)} only logistic and "
-            "forest can)."
+            f"{name} cannot be kept in a model file that is safe to load: choose the nearest that "
+            f"can, --method {NEAREST[name]}, leave --method out to find the best that can, or use "
+            f"polychotomy.comparing.tuned_pipeline({name!r}, y) in Python."
         )
     loaded = load_data(data, target, drop, keep, category)
     name = choose([method])[0].name if method else _recommended(loaded, limit, seed, jobs)

@@ -25,6 +25,8 @@ DEFAULT = (
     *("POOL", "LS2", "PSVC", "TKLR", "PWC_PSVM", "PWC_KLR"),
     *("logistic", "forest", "boosting", "calibrated_svc"),
 )
+# For methods that a model file cannot hold, the most similar one that it can.
+NEAREST = {"boosting": "forest"}
 # A guess of the work, for the order: what is cheap comes first.
 MACHINES = {"SVM": 2.0, "LSSVM": 6.0, "KernelLogisticRegression": 4.0}
 CITED = {
@@ -249,7 +251,7 @@ def _peers() -> Iterable[Candidate]:
         ("logistic", "LogisticRegression, C tuned", True, 1.0, _logistic),
         ("forest", "RandomForestClassifier, leaf size tuned", True, 3.0, _forest),
         ("boosting", "HistGradientBoostingClassifier, learning rate tuned", False, 5.0, _boosting),
-        ("calibrated_svc", "CalibratedClassifierCV(SVC), C and gamma tuned", False, 3.5, _svc),
+        ("calibrated_svc", "CalibratedClassifierCV(SVC), C and gamma tuned", True, 3.5, _svc),
     )
     for name, words, storable, effort, make in table:
         yield Candidate(name, words, "scikit-learn", PEERS, True, storable, effort, make)

@@ -113,6 +113,12 @@ class MethodComparison:
         return str(self.rows[0]["method"])
 
     @property
+    def storable(self) -> str | None:
+        """The best method that a model file can hold, or None."""
+        names = (row["method"] for row in self.rows)
+        return next((name for name in names if self.candidates[name].storable), None)
+
+    @property
     def indistinguishable(self) -> list[str]:
         """The methods that cannot be told from the best one, the best first."""
         return [row["method"] for row in self.rows if row["distinguishable"] is False]

@@ -60,14 +60,11 @@ def reasons(comparison: MethodComparison) -> list[str]:
     sentences += _uncertainty(comparison, rows)
     sentences += _cheaper(comparison, rows)
     sentences += _by_error(rows, key)
-    if not comparison.candidates[best["method"]].storable:
-        other = next(
-            (row["method"] for row in rows if comparison.candidates[row["method"]].storable), None
+    if comparison.storable not in (None, best["method"]):
+        sentences.append(
+            f"{best['method']} cannot be kept in a model file; the best that can is "
+            f"{comparison.storable}."
         )
-        if other is not None:
-            sentences.append(
-                f"{best['method']} cannot be kept in a model file; the best that can is {other}."
-            )
     if comparison.left_out:
         words = "; ".join(f"{name} ({why})" for name, why in comparison.left_out.items())
         sentences.append(f"Left out: {words}.")

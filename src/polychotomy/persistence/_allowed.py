@@ -70,6 +70,7 @@ OWN = _names(
 # `_sklearn_checks` checks.
 SKLEARN = _names(
     {
+        "sklearn.calibration": ("CalibratedClassifierCV _CalibratedClassifier _SigmoidCalibration"),
         "sklearn.compose._column_transformer": "ColumnTransformer",
         "sklearn.decomposition._pca": "PCA",
         "sklearn.discriminant_analysis": "LinearDiscriminantAnalysis",

@@ -17,6 +17,8 @@ from ._values import array, indices, instance, integer, is_number, labels, requi
 
 MAX_FEATURES = 1 << 31
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+# These have no attributes by which to see that they are fitted.
+ALWAYS = ("FunctionTransformer", "_CalibratedClassifier")
 METRICS = ("euclidean", "sqeuclidean", "l2", "manhattan", "cityblock", "l1", "minkowski", "cosine")
 
 # Shapes in letters: f inputs, c classes; any other letter is the same number wherever it is.
@@ -55,7 +57,7 @@ def check_sklearn(owner: Any) -> None:
     if "classes_" in attributes:
         labels(owner, at_least=1)
     _check_shapes(owner, SHAPES.get(name, {}))
-    if name == "FunctionTransformer" or (name in CHECKS and _is_fitted(owner)):
+    if name in ALWAYS or (name in CHECKS and _is_fitted(owner)):
         CHECKS[name](owner)
 
 
@@ -244,6 +246,39 @@ def _check_one_hot(encoder: Any) -> None:
     require(type(columns) is list and columns == widths, encoder, "has codes out of range")
 
 
+def _check_calibrated_cv(owner: Any) -> None:
+    pieces = instance(owner, "calibrated_classifiers_", list)
+    require(len(pieces) > 0, owner, "has no classifiers")
+    classes = labels(owner)
+    for piece in pieces:
+        known = type(piece).__name__ == "_CalibratedClassifier"
+        require(known, owner, "has a classifier of another type")
+        same = np.array_equal(piece.classes, classes)
+        same = same and piece.estimator.n_features_in_ == owner.n_features_in_
+        require(same, owner, "has a classifier of other classes or inputs")
+
+
+def _check_calibrated(piece: Any) -> None:
+    """Check that a classifier has a calibrator for every column of its scores."""
+    classes = vars(piece).get("classes")
+    plain = type(classes) is np.ndarray and classes.ndim == 1 and len(classes) > 1
+    require(plain, piece, "has no valid classes")
+    own: Any = getattr(vars(piece).get("estimator"), "classes_", None)
+    require(type(own) is np.ndarray and np.isin(own, classes).all(), piece, "has other classes")
+    calibrators = instance(piece, "calibrators", list)
+    known = ("_SigmoidCalibration", "IsotonicRegression")
+    fine = all(type(one).__name__ in known and _is_fitted(one) for one in calibrators)
+    require(fine, piece, "has calibrators that are not on the list")
+    wanted = 1 if len(classes) == 2 else len(own)
+    require(len(calibrators) == wanted, piece, "has calibrators of other classes")
+    require(piece.method in ("sigmoid", "isotonic"), piece, "has no valid method")
+
+
+def _check_sigmoid(sigmoid: Any) -> None:
+    fine = is_number(vars(sigmoid).get("a_")) and is_number(vars(sigmoid).get("b_"))
+    require(fine, sigmoid, "has parameters that are not finite numbers")
+
+
 def _check_isotonic(regression: Any) -> None:
     from scipy.interpolate import interp1d
 
@@ -273,5 +308,8 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "OneHotEncoder": _check_one_hot,
     "OrdinalEncoder": _check_one_hot,
     "IsotonicRegression": _check_isotonic,
+    "CalibratedClassifierCV": _check_calibrated_cv,
+    "_CalibratedClassifier": _check_calibrated,
+    "_SigmoidCalibration": _check_sigmoid,
     "FunctionTransformer": _check_function,
 }
