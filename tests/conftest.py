@@ -20,5 +20,5 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 @pytest.fixture
 def several_blas_threads():
     """Linear algebra with threads, as it is outside of these tests; sums may then differ."""
-    with threadpool_limits(2):
+    with threadpool_limits(4):
         yield

@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ._checks import probability_array
 from ._folds import Splits
+from ._threads import single_threaded_blas
 from ._types import FloatArray, IntArray
 from .classifier import PolychotomyClassifier
 from .metric import LearnedMetric
@@ -72,7 +73,9 @@ class Recorder(Tempering):
 def fit_members(members: list[tuple[str, Any]], rows: Rows) -> list[Member]:
     """Fit members that may share a metric."""
     metrics: dict[str, tuple[LearnedMetric, float]] = {}
-    return [_fit_member(name, clone(estimator), rows, metrics) for name, estimator in members]
+    # The number of jobs, which decides how many threads BLAS has in each, must change no bit.
+    with single_threaded_blas():
+        return [_fit_member(name, clone(estimator), rows, metrics) for name, estimator in members]
 
 
 def metric_key(estimator: Any) -> str | None:
