@@ -93,6 +93,33 @@ def test_the_ranking_and_what_is_not_distinguishable(quick):
     assert found.groups == [found.indistinguishable, ["poor"]]
 
 
+@pytest.mark.parametrize(("C", "expected"), [(1e3, "POOL"), (1e-4, "twin")])
+def test_a_pool_within_one_standard_error_is_recommended(quick, C, expected):
+    known = table.candidates()
+    pool = table.Candidate(
+        "POOL",
+        "a pool",
+        "",
+        "ours",
+        True,
+        True,
+        1.0,
+        lambda _: LogisticRegression(C=C, max_iter=1000),
+    )
+    known |= {"POOL": pool}
+    found = compare_methods(X, Y, ["twin", "POOL"], n_splits=6)
+    best, other = found.rows
+    assert best["method"] == "twin"
+    assert (other["difference"] <= other["standard_error"]) == (expected == "POOL")
+    assert found.recommended == found.storable == expected
+    text = " ".join(found.reasons)
+    assert f"Recommended: {expected} " in text
+    assert ("is within one standard error of the least" in text) == (expected == "POOL")
+    assert ("Not distinguishable from twin: POOL" in text) == (expected == "POOL")
+    alone = compare_methods(X, Y, ["twin", "POOL"], n_splits=1)
+    assert alone.recommended == alone.rows[0]["method"]
+
+
 def test_one_split_says_that_nothing_is_sure(quick):
     found = compare_methods(X, Y, ["poor", "good"], n_splits=1)
     assert found.rows[1]["distinguishable"] is None

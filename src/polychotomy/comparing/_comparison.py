@@ -17,6 +17,7 @@ from ._candidates import Candidate
 from ._judging import HeldOut
 
 FIGURES = ("error", "nll", "brier")
+POOL = "POOL"
 
 
 @dataclass(frozen=True)
@@ -109,13 +110,20 @@ class MethodComparison:
 
     @property
     def recommended(self) -> str:
-        """The method with the least mean negative log-likelihood."""
+        """The method with the least mean negative log-likelihood, or a pool within reach of it.
+
+        A pool of several methods stays near the best of them, where a single method may be ahead
+        by chance: it is recommended if it is behind by no more than one standard error.
+        """
+        for row in self.rows:
+            if row["method"] == POOL and row["difference"] <= row["standard_error"]:
+                return POOL
         return str(self.rows[0]["method"])
 
     @property
     def storable(self) -> str | None:
-        """The best method that a model file can hold, or None."""
-        names = (row["method"] for row in self.rows)
+        """The recommended method, or the best other one that a model file can hold, or None."""
+        names = [self.recommended, *(row["method"] for row in self.rows)]
         return next((name for name in names if self.candidates[name].storable), None)
 
     @property

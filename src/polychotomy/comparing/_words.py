@@ -50,25 +50,36 @@ def behind(row: dict[str, Any]) -> str:
 
 def reasons(comparison: MethodComparison) -> list[str]:
     """Say why a method is recommended, and what speaks against it."""
-    rows = comparison.rows
-    best, key = rows[0], comparison.criterion
-    sentences = [
-        f"Recommended: {best['method']} "
-        f"({comparison.candidates[best['method']].words}): the least {NAMES[key]} on rows it had "
-        f"not seen, {best[key]:.4f} ({comparison.protocol})."
-    ]
+    rows, key = comparison.rows, comparison.criterion
+    chosen = next(row for row in rows if row["method"] == comparison.recommended)
+    name = chosen["method"]
+    sentences = _choice(comparison, chosen, rows[0])
     sentences += _uncertainty(comparison, rows)
-    sentences += _cheaper(comparison, rows)
-    sentences += _by_error(rows, key)
-    if comparison.storable not in (None, best["method"]):
+    sentences += _cheaper(chosen, rows)
+    sentences += _by_error(chosen, rows, key)
+    if comparison.storable not in (None, name):
         sentences.append(
-            f"{best['method']} cannot be kept in a model file; the best that can is "
-            f"{comparison.storable}."
+            f"{name} cannot be kept in a model file; the best that can is {comparison.storable}."
         )
     if comparison.left_out:
         words = "; ".join(f"{name} ({why})" for name, why in comparison.left_out.items())
         sentences.append(f"Left out: {words}.")
     return sentences
+
+
+def _choice(
+    comparison: MethodComparison, chosen: dict[str, Any], best: dict[str, Any]
+) -> list[str]:
+    name, key = chosen["method"], comparison.criterion
+    start = f"Recommended: {name} ({comparison.candidates[name].words}):"
+    seen = f"on rows it had not seen, {chosen[key]:.4f} ({comparison.protocol})"
+    if chosen is best:
+        return [f"{start} the least {NAMES[key]} {seen}."]
+    return [
+        f"{start} its {NAMES[key]} {seen}, is within one standard error of the least, "
+        f"{best[key]:.4f} of {best['method']}.",
+        "A pool stays near the best of its members, while a single method may be ahead by chance.",
+    ]
 
 
 def _uncertainty(comparison: MethodComparison, rows: list[dict[str, Any]]) -> list[str]:
@@ -81,39 +92,41 @@ def _uncertainty(comparison: MethodComparison, rows: list[dict[str, Any]]) -> li
     few = f" ({comparison.n_splits} splits are few)" if comparison.n_splits < 5 else ""
     sentences = []
     if alike:
+        it = "it" if comparison.recommended == rows[0]["method"] else rows[0]["method"]
         sentences.append(
-            f"Not distinguishable from it{few}: {', '.join(alike)}. Their order may be chance."
+            f"Not distinguishable from {it}{few}: {', '.join(alike)}. Their order may be chance."
         )
     if behind:
         sentences.append(f"Distinguishably behind: {', '.join(behind)}.")
     return sentences
 
 
-def _cheaper(comparison: MethodComparison, rows: list[dict[str, Any]]) -> list[str]:
-    best = rows[0]
+def _cheaper(chosen: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
     cheap = [
         row
-        for row in rows[1:]
-        if row["distinguishable"] is False and row["seconds"] * MUCH_CHEAPER < best["seconds"]
+        for row in rows
+        if row is not chosen
+        and row["distinguishable"] is False
+        and row["seconds"] * MUCH_CHEAPER < chosen["seconds"]
     ]
     if not cheap:
         return []
     row = min(cheap, key=lambda one: one["seconds"])
-    times = best["seconds"] / max(row["seconds"], 1e-3)
+    times = chosen["seconds"] / max(row["seconds"], 1e-3)
     return [
         f"If time matters: {row['method']} is not distinguishable either and takes "
         f"1/{times:.0f} of the time."
     ]
 
 
-def _by_error(rows: list[dict[str, Any]], key: str) -> list[str]:
+def _by_error(chosen: dict[str, Any], rows: list[dict[str, Any]], key: str) -> list[str]:
     """Name the method with the least error, if it is another one."""
     if key == "error":
         return []
     least = min(rows, key=lambda row: row["error"])
-    if least["error"] >= rows[0]["error"]:
+    if least["error"] >= chosen["error"]:
         return []
     return [
         f"The least error is that of {least['method']}, {least['error']:.4f} against "
-        f"{rows[0]['error']:.4f}."
+        f"{chosen['error']:.4f}."
     ]
