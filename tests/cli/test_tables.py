@@ -230,7 +230,7 @@ def test_compare_within_a_budget(commands, small):
 
 
 def test_fit_without_a_method_takes_the_recommendation(commands, small):
-    made = commands.run("fit", small, "-t", "Art", "--time", "10s", "-o", "best.model", "--json")
+    made = commands.run("fit", small, "-t", "Art", "--time", "6s", "-o", "best.model", "--json")
     assert made.code == 0, made.err
     assert f"Recommended: {made.json['method']}" in made.err
     assert describe(commands.folder / "best.model")["metadata"]["method"] == made.json["method"]
