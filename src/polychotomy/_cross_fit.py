@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -86,11 +87,13 @@ class TrialBatch:
 
     def calibrate(self, pipes: Sequence[Parts]) -> None:
         """Fit the calibrators of several pipes in every fold, each once."""
-        folds = range(len(self.plan.splits))
-        n_threads = effective_n_jobs(self.data.options.n_jobs)
-        for calibrator in (parts.calibrator for parts in pipes if parts.calibrator.learns):
-            with ThreadPoolExecutor(n_threads) as pool:
-                list(pool.map(partial(self._calibrated_in, calibrator), folds))
+        learning = [parts.calibrator for parts in pipes if parts.calibrator.learns]
+        different = {_parameters(calibrator): calibrator for calibrator in learning}
+        if not different:
+            return
+        with ThreadPoolExecutor(effective_n_jobs(self.data.options.n_jobs)) as pool:
+            tasks = product(different.values(), range(len(self.plan.splits)))
+            list(pool.map(self._calibrated_in, *zip(*tasks, strict=True)))
 
     def class_scores(self, parts: Parts, numbers: Sequence[int] | None = None) -> FloatArray:
         """Return the class scores or probabilities of every row in some trials, or in all.
@@ -201,8 +204,7 @@ class TrialBatch:
         return Margins(mean.reshape(-1, mean.shape[2]), probability=probability)
 
     def _calibrated_in(self, calibrator: Calibrator, fold: int) -> list[FloatArray]:
-        # The parts are not fitted, so that their attributes are their parameters.
-        key = f"{fold} {type(calibrator)} {vars(calibrator)}"
+        key = f"{fold} {_parameters(calibrator)}"
         if key not in self._calibrated:
             tested = [trial.tested[fold] for trial in self.trials]
             self._calibrated[key] = self._calibrate(calibrator, fold, tested)
@@ -282,6 +284,11 @@ def figures(result: FloatArray, plan: FoldPlan, probabilities: bool) -> Figures:
         np.average(losses, axis=1, weights=weights),
         np.average(squares, axis=1, weights=weights),
     )
+
+
+def _parameters(calibrator: Calibrator) -> str:
+    # The parts are not fitted, so that their attributes are their parameters.
+    return f"{type(calibrator)} {vars(calibrator)}"
 
 
 def _stack_rows(margins: Sequence[Margins]) -> Margins:
