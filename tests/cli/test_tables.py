@@ -179,8 +179,6 @@ def test_explain_says_what_every_machine_said(commands, model):
 
 
 def test_a_pool_is_saved_and_explained_member_by_member(commands):
-    if "LS2" not in polychotomy.recipes():
-        pytest.skip("this version has no pool")
     made = commands.run("fit", "plain.csv", "-t", "Art", "-m", "LS2", "-o", "pool.model")
     assert made.code == 0, made.err
     found = commands.run("explain", "pool.model", "plain.csv", "--json").json

@@ -14,7 +14,6 @@ from ..classifier import PolychotomyClassifier
 from ..codes import OneVsOne
 from ..decoding import PairwiseCoupling
 from ..machines import SVM, KernelLogisticRegression
-from ..persistence._allowed import OWN
 from ..recipes import recipe, recipes
 from ..search import TwoStepSearchCV
 
@@ -173,13 +172,12 @@ def prepared(pipe: PolychotomyClassifier, conditions: Conditions) -> Polychotomy
 def _of_pipe(
     name: str, pipe: PolychotomyClassifier, words: str, paper: str, probabilities: bool
 ) -> Candidate:
-    storable = pipe.tempering is None or "polychotomy.tempering.Tempering" in OWN
     effort = MACHINES.get(type(pipe.machine).__name__, 5.0)
     effort *= 1.0 if isinstance(pipe.code, OneVsOne) else 1.5
     if "refit" in pipe.decoder.needs:
         effort *= 3.0
     make = _tuned(pipe, "nll" if probabilities else "duan2003")
-    return Candidate(name, words, paper, OURS, probabilities, storable, effort, make, pipe)
+    return Candidate(name, words, paper, OURS, probabilities, True, effort, make, pipe)
 
 
 def _recipes() -> Iterable[Candidate]:
@@ -211,18 +209,15 @@ def _tempered() -> Iterable[Candidate]:
 def _pools() -> Iterable[Candidate]:
     """Yield the pools of several pipes, if this version has them."""
     words = {
-        "POOL": "our pool: LS-SVM, kernel logistic regression and SVM answer together",
+        "POOL": "our pool: LS-SVM, kernel logistic regression, a forest and SVM answer together",
         "LS2": "our pool of two LS-SVMs",
     }
-    storable = "polychotomy.pool.PolychotomyPool" in OWN
     for name, one in recipes().items():
         if _is_pool(one):
             text = words.get(name, "a pool of several classifiers")
             make = _recipe_maker(name)
             effort = 8.0 if name == "LS2" else 10.0
-            yield Candidate(
-                name, text, "ours, see docs/methods.md", OURS, True, storable, effort, make
-            )
+            yield Candidate(name, text, "ours, see docs/methods.md", OURS, True, True, effort, make)
 
 
 def _is_pool(one: Any) -> bool:
