@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 namespace polychotomy {
 namespace {
@@ -16,9 +15,10 @@ constexpr double vanishing_penalties[] = {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e
 // On the way, solutions need not be better than the next penalty moves them.
 constexpr double rough_share = 0.1;      // of the penalty
 constexpr double surely_above = 2.0;     // times the mean loss that is sought
-// Weights nearer than this to their bound may be put there in one step.
-constexpr double near_bound = 1e-2;
 constexpr double rounding = 1e-15;
+constexpr double rounding_of_slopes = 1e-12;
+constexpr int most_in_vain = 3;          // pivots that leave as many weights misplaced as before
+constexpr size_t pivots_a_weight = 10;
 constexpr double sufficient_decrease = 1e-4;
 constexpr double smallest_step = 1e-12;
 // Scores that are all smaller than this count as 0.
@@ -232,95 +232,116 @@ bool SoftMaxNewton::minimise(const SoftMaxOptions& options) {
         if (converged && n_extra++ == options.extra_steps) return true;
         if (round == options.max_iterations || stop_.load(std::memory_order_relaxed))
             return converged;
-        choose_free(std::min(left, near_bound));
-        if (!find_direction() || !(step_to_face() || search_line())) return converged;
+        choose_free();
+        if (!find_direction() || !search_line()) return converged;
         ++iterations_;
     }
 }
 
 // Halves the step until the objective decreases. The probabilities end up as those of w.
 bool SoftMaxNewton::search_line() {
-    for (double step = 1.0; step >= smallest_step; step *= 0.5)
-        if (try_step(step, direction_)) return true;
+    double slope = 0.0;
+    for (size_t f = 0; f < n_weights_; ++f) slope += gradient_[f] * direction_[f];
+    const double value = loss_ + penalty_of(w_);
+    // Near the optimum the decrease drowns in the rounding of the objective.
+    const double slack = rounding * (1.0 + value);
+    for (double step = 1.0; step >= smallest_step; step *= 0.5) {
+        for (size_t f = 0; f < n_weights_; ++f)
+            candidate_[f] = std::max(w_[f] + step * direction_[f], 0.0);
+        const double loss = evaluate(candidate_);
+        const double most = value + sufficient_decrease * step * std::min(slope, 0.0) + slack;
+        if (!(loss + penalty_of(candidate_) <= most)) continue;
+        std::swap(w_, candidate_);
+        loss_ = loss;
+        return true;
+    }
     loss_ = evaluate(w_);
     return false;
 }
 
-bool SoftMaxNewton::try_step(double step, const Vector& direction) {
-    double expected = 0.0;
-    for (size_t f = 0; f < n_weights_; ++f) {
-        candidate_[f] = std::max(w_[f] + step * direction[f], 0.0);
-        expected += gradient_[f] * (candidate_[f] - w_[f]);
-    }
-    const double value = loss_ + penalty_of(w_), loss = evaluate(candidate_);
-    // Near the optimum the decrease drowns in the rounding of the objective.
-    const double slack = rounding * (1.0 + value);
-    if (!(loss + penalty_of(candidate_) <=
-          value + sufficient_decrease * std::min(expected, 0.0) + slack))
-        return false;
-    std::swap(w_, candidate_);
-    loss_ = loss;
-    return true;
-}
-
-// The Newton step may take free weights below 0. Rather than to clip them, which is no good for
-// the others, minimise the quadratic model with these on their bound; again, if more go there. The
-// step is taken if it lowers the objective; otherwise nothing is changed but the probabilities.
-bool SoftMaxNewton::step_to_face() {
-    to_face_ = direction_;
-    bool clipped = false;
-    while (true) {
-        const size_t n_before = kept_.size();
-        const auto goes_below = [this](size_t i) {
-            return w_[free_[i]] + to_face_[free_[i]] < 0.0;
-        };
-        for (const size_t i : kept_)
-            if (goes_below(i)) to_bound_.push_back(i);
-        kept_.erase(std::remove_if(kept_.begin(), kept_.end(), goes_below), kept_.end());
-        if (kept_.size() == n_before) break;
-        clipped = true;
-        if (!solve_kept(to_face_)) return false;
-    }
-    return clipped && try_step(1.0, to_face_);
-}
-
-double SoftMaxNewton::curvature(size_t f) {
-    const double *p = p_.data() + f / n_features_ * rows_.n_rows(), *x = rows_.features()[f];
-    double sum = strength_[f];
-    for (size_t n = 0; n < rows_.n_rows(); ++n)
-        sum += rows_.shares()[n] * p[n] * (1.0 - p[n]) * x[n] * x[n];
-    return sum;
-}
-
-// Weights near the bound that the gradient pulls there go to it, apart from the Newton step of
-// the others; that they need not be exactly on it prevents zigzagging (Bertsekas 1982).
-void SoftMaxNewton::choose_free(double near) {
+// A weight that the gradient holds on its bound stays there for this step.
+void SoftMaxNewton::choose_free() {
     free_.clear();
-    for (size_t f = 0; f < n_weights_; ++f) {
-        const bool to_bound = w_[f] <= near && gradient_[f] > 0.0 &&
-                              (w_[f] == 0.0 || w_[f] * curvature(f) <= gradient_[f]);
-        if (!to_bound) free_.push_back(f);
-    }
+    for (size_t f = 0; f < n_weights_; ++f)
+        if (w_[f] > 0.0 || gradient_[f] < 0.0) free_.push_back(f);
 }
 
+// The step to the minimum of the quadratic model over free weights of 0 or more, by principal
+// pivoting: kept weights that come out below 0 go to their bound, those on the bound that the model
+// pulls away from it come back. All of them at once, as long as they become fewer now and then; one
+// by one after that, which cannot go round in circles (Judice and Pires 1994).
 bool SoftMaxNewton::find_direction() {
     fill_hessian();
-    kept_.resize(free_.size());
-    std::iota(kept_.begin(), kept_.end(), size_t{0});
+    lift_ = least_lift;
+    guess_kept();
+    size_t fewest = free_.size() + 1;
+    int patience = most_in_vain;
+    for (size_t round = 0; round < pivots_a_weight * (free_.size() + 1); ++round) {
+        if (!solve_kept()) return false;
+        find_misplaced();
+        if (misplaced_.empty()) return true;
+        if (misplaced_.size() < fewest) {
+            fewest = misplaced_.size();
+            patience = most_in_vain;
+        } else if (patience > 0) {
+            --patience;
+        } else {
+            misplaced_.erase(misplaced_.begin(), misplaced_.end() - 1);
+        }
+        swap_misplaced();
+    }
+    return true;    // not the minimum, for rounding, but perhaps good enough
+}
+
+// Weights that are positive will mostly remain so.
+void SoftMaxNewton::guess_kept() {
+    kept_.clear();
     to_bound_.clear();
-    return solve_kept(direction_);
+    for (size_t i = 0; i < free_.size(); ++i)
+        (w_[free_[i]] > 0.0 ? kept_ : to_bound_).push_back(i);
+    if (kept_.empty()) kept_.swap(to_bound_);
+}
+
+// Finds, in ascending order, the free weights that are not where they belong.
+void SoftMaxNewton::find_misplaced() {
+    misplaced_.clear();
+    for (const size_t i : kept_)
+        if (w_[free_[i]] + direction_[free_[i]] < 0.0) misplaced_.push_back(i);
+    for (const size_t b : to_bound_) {
+        double slope = gradient_[free_[b]] + lift_of(b) * direction_[free_[b]];
+        double size = std::fabs(gradient_[free_[b]]);
+        for (size_t i = 0; i < free_.size(); ++i) {
+            const double part = hessian_entry(b, i) * direction_[free_[i]];
+            slope += part;
+            size += std::fabs(part);
+        }
+        if (slope < -rounding_of_slopes * size) misplaced_.push_back(b);
+    }
+    std::sort(misplaced_.begin(), misplaced_.end());
+}
+
+void SoftMaxNewton::swap_misplaced() {
+    std::vector<size_t> kept, bound;
+    const auto misplaced = [this](size_t i) {
+        return std::binary_search(misplaced_.begin(), misplaced_.end(), i);
+    };
+    for (const size_t i : kept_) (misplaced(i) ? bound : kept).push_back(i);
+    for (const size_t i : to_bound_) (misplaced(i) ? kept : bound).push_back(i);
+    std::sort(kept.begin(), kept.end());
+    kept_.swap(kept);
+    to_bound_.swap(bound);
 }
 
 // The minimum of the quadratic model over the kept ones of the free weights, the others being on
 // their bound.
-bool SoftMaxNewton::solve_kept(Vector& direction) {
-    for (size_t f = 0; f < n_weights_; ++f) direction[f] = -w_[f];
+bool SoftMaxNewton::solve_kept() {
+    for (size_t f = 0; f < n_weights_; ++f) direction_[f] = -w_[f];
     if (kept_.empty()) return true;
     const size_t n_kept = kept_.size(), order = padded_order(n_kept);
     // Rounding may take a nearly singular Hessian below zero.
-    for (double lift = least_lift; lift < largest_lift; lift *= 100.0) {
+    for (; lift_ < largest_lift; lift_ *= 100.0) {
         if (stop_.load(std::memory_order_relaxed)) return false;
-        copy_kept(order, lift);
+        copy_kept(order);
         if (!factorise(factor_, matrix_kernels_, stop_)) continue;
         solution_.assign(order, 0.0);
         for (size_t i = 0; i < n_kept; ++i) {
@@ -330,14 +351,19 @@ bool SoftMaxNewton::solve_kept(Vector& direction) {
         }
         matrix_kernels_.solve_forward(factor_.data(), factor_.stride(), order, solution_.data());
         matrix_kernels_.solve_backward(factor_.data(), factor_.stride(), order, solution_.data());
-        for (size_t i = 0; i < n_kept; ++i) direction[free_[kept_[i]]] = solution_[i];
+        for (size_t i = 0; i < n_kept; ++i) direction_[free_[kept_[i]]] = solution_[i];
         return true;
     }
     return false;
 }
 
+// What is added to the diagonal.
+double SoftMaxNewton::lift_of(size_t i) const {
+    return lift_ * std::max(hessian_.row(i)[i], smallest_scores);
+}
+
 // The Hessian of the kept weights, its diagonal lifted a little, filled up with a unit matrix.
-void SoftMaxNewton::copy_kept(size_t order, double lift) {
+void SoftMaxNewton::copy_kept(size_t order) {
     factor_.resize(order);
     for (size_t i = 0; i < order; ++i) {
         double* to = factor_.row(i);
@@ -348,7 +374,7 @@ void SoftMaxNewton::copy_kept(size_t order, double lift) {
         }
         const double* from = hessian_.row(kept_[i]);
         for (size_t j = 0; j <= i; ++j) to[j] = from[kept_[j]];
-        to[i] += lift * std::max(to[i], smallest_scores);
+        to[i] += lift_of(kept_[i]);
     }
 }
 

@@ -99,16 +99,17 @@ private:
     double evaluate(const Vector& w);
     void differentiate();
     double violation() const;
-    void choose_free(double near);
-    double curvature(std::size_t f);
+    void choose_free();
     bool find_direction();
     void fill_hessian();
     void add_rows_to_hessian(std::size_t first, std::size_t count);
     bool search_line();
-    bool try_step(double step, const Vector& direction);
-    bool step_to_face();
-    bool solve_kept(Vector& direction);
-    void copy_kept(std::size_t order, double lift);
+    void guess_kept();
+    void find_misplaced();
+    void swap_misplaced();
+    bool solve_kept();
+    void copy_kept(std::size_t order);
+    double lift_of(std::size_t i) const;
     double hessian_entry(std::size_t i, std::size_t j) const {
         return i >= j ? hessian_.row(i)[j] : hessian_.row(j)[i];
     }
@@ -123,12 +124,13 @@ private:
     double C_ = 0.0, C_before_ = 0.0;                  // the last values solved, 0 for none
     Vector w_before_;                                  // the solution for the last C but one
     int iterations_ = 0;
-    Vector strength_, w_, candidate_, gradient_, direction_, to_face_;
+    Vector strength_, w_, candidate_, gradient_, direction_;
     double loss_ = 0.0;                                // at w
     Vector p_, residuals_, losses_, roots_;            // roots of the shares
     std::vector<std::size_t> free_;                    // weights
-    std::vector<std::size_t> kept_, to_bound_;         // which of the free ones
+    std::vector<std::size_t> kept_, to_bound_, misplaced_;    // which of the free ones
     SquareMatrix hessian_, factor_;
+    double lift_ = 0.0;                                // of the diagonal, a share of it
     Vector weighted_, solution_;
     std::vector<const double*> from_first_;
 };
