@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import product
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,10 @@ from ._folds import Splits
 from ._parts import Parts
 from ._training import TrainingSet, Trial, fold_numbers, train_nested
 from ._types import FloatArray, IntArray, Margins, SignArray
-from .calibration import Calibrator
+from .calibration import Calibrator, Platt
+from .calibration.platt import cross_fit as cross_fit_platt
 from .decoding import Context, Decoder, SoftMax
-from .decoding.softmax import cross_fit
+from .decoding.softmax import cross_fit as cross_fit_softmax
 
 # What a decoder learns from that differs from trial to trial.
 OF_THE_TRIAL = frozenset({"training_scores", "held_out_scores", "refit"})
@@ -83,17 +83,13 @@ class TrialBatch:
         for number, trial in enumerate(trials):
             for places, margins in zip(plan.tested_on, trial.tested, strict=True):
                 self.scores[number, places] = margins.mean
-        self._calibrated: dict[str, list[FloatArray]] = {}
+        self._calibrated: dict[str, FloatArray] = {}
 
     def calibrate(self, pipes: Sequence[Parts]) -> None:
         """Fit the calibrators of several pipes in every fold, each once."""
-        learning = [parts.calibrator for parts in pipes if parts.calibrator.learns]
-        different = {_parameters(calibrator): calibrator for calibrator in learning}
-        if not different:
-            return
-        with ThreadPoolExecutor(effective_n_jobs(self.data.options.n_jobs)) as pool:
-            tasks = product(different.values(), range(len(self.plan.splits)))
-            list(pool.map(self._calibrated_in, *zip(*tasks, strict=True)))
+        for parts in pipes:
+            if parts.calibrator.learns:
+                self._calibrated_by(parts.calibrator)
 
     def class_scores(self, parts: Parts, numbers: Sequence[int] | None = None) -> FloatArray:
         """Return the class scores or probabilities of every row in some trials, or in all.
@@ -128,7 +124,7 @@ class TrialBatch:
     def _soft_max(self, decoder: SoftMax, numbers: Sequence[int]) -> FloatArray:
         """Fit and decode the combinations of all trials and folds in one call of the core."""
         data, plan = self.data, self.plan
-        return cross_fit(
+        return cross_fit_softmax(
             decoder,
             data.codebook,
             self.scores[list(numbers)],
@@ -186,9 +182,9 @@ class TrialBatch:
             if parts.uses_probabilities:
                 return tested
             return [margins.with_probability(None) for margins in tested]
-        calibrated = self._calibrated_in(parts.calibrator, fold)
+        calibrated, places = self._calibrated_by(parts.calibrator), self.plan.tested_on[fold]
         return [
-            margins.with_probability(calibrated[number])
+            margins.with_probability(calibrated[number, places])
             for number, margins in zip(numbers, tested, strict=True)
         ]
 
@@ -196,33 +192,50 @@ class TrialBatch:
         """Return the same with the rows of all trials under each other."""
         if not parts.calibrator.learns and parts.uses_probabilities:
             return _stack_rows(self._seen(parts, fold, numbers))
+        n_columns = self.scores.shape[2]
+        picked = np.array(numbers)[:, None], self.plan.tested_on[fold]
         probability = None
         if parts.calibrator.learns:
-            calibrated = self._calibrated_in(parts.calibrator, fold)
-            probability = np.concatenate([calibrated[number] for number in numbers])
-        mean = self.scores[np.array(numbers)[:, None], self.plan.tested_on[fold]]
-        return Margins(mean.reshape(-1, mean.shape[2]), probability=probability)
+            calibrated = self._calibrated_by(parts.calibrator)
+            probability = calibrated[picked].reshape(-1, n_columns)
+        return Margins(self.scores[picked].reshape(-1, n_columns), probability=probability)
 
-    def _calibrated_in(self, calibrator: Calibrator, fold: int) -> list[FloatArray]:
-        key = f"{fold} {_parameters(calibrator)}"
+    def _calibrated_by(self, calibrator: Calibrator) -> FloatArray:
+        """Return the probabilities of all rows in all trials, by calibrators of other rows."""
+        key = _parameters(calibrator)
         if key not in self._calibrated:
-            tested = [trial.tested[fold] for trial in self.trials]
-            self._calibrated[key] = self._calibrate(calibrator, fold, tested)
+            n_jobs = effective_n_jobs(self.data.options.n_jobs)
+            if type(calibrator) is Platt:
+                self._calibrated[key] = self._platt(n_jobs)
+            else:
+                self._calibrated[key] = np.empty_like(self.scores)
+                with ThreadPoolExecutor(n_jobs) as pool:
+                    fill = partial(self._calibrate, calibrator, self._calibrated[key])
+                    list(pool.map(fill, range(len(self.plan.splits))))
         return self._calibrated[key]
 
-    def _calibrate(
-        self, calibrator: Calibrator, fold: int, tested: list[Margins]
-    ) -> list[FloatArray]:
-        """Return calibrated probabilities; trials are columns side by side if that is the same."""
-        if not calibrator.column_by_column:
-            return [
-                _probability(self._fitted(calibrator, fold, [number]), margins)
-                for number, margins in enumerate(tested)
-            ]
-        fitted = self._fitted(calibrator, fold, range(len(tested)))
-        side_by_side = np.concatenate([_mean(margins) for margins in tested], axis=1)
-        probability = _probability(fitted, Margins(mean=side_by_side))
-        return np.split(probability, len(tested), axis=1)
+    def _platt(self, n_threads: int) -> FloatArray:
+        """Fit the sigmoids of all trials, folds and columns in one call of the core."""
+        data, plan = self.data, self.plan
+        return cross_fit_platt(
+            self.scores,
+            data.codebook.labels(data.y[data.rows]),
+            data.weights_of(data.rows),
+            list(zip(plan.trained_on, plan.tested_on, strict=True)),
+            n_threads,
+        )
+
+    def _calibrate(self, calibrator: Calibrator, result: FloatArray, fold: int) -> None:
+        """Fill in the probabilities of a fold; trials are put side by side if that is the same."""
+        numbers, places = range(len(self.trials)), self.plan.tested_on[fold]
+        together = [numbers] if calibrator.column_by_column else [[one] for one in numbers]
+        for some in together:
+            fitted = self._fitted(calibrator, fold, some)
+            side_by_side = np.concatenate([self.scores[one, places] for one in some], axis=1)
+            probability = fitted.transform(Margins(mean=side_by_side))
+            assert probability is not None
+            for one, own in zip(some, np.split(probability, len(some), axis=1), strict=True):
+                result[one, places] = own
 
     def _fitted(self, calibrator: Calibrator, fold: int, numbers: Sequence[int]) -> Calibrator:
         inside = self.plan.trained_on[fold]
@@ -305,14 +318,3 @@ def _stack_rows(margins: Sequence[Margins]) -> Margins:
         noise=first.noise,
         probability=stack([each.probability for each in margins]),
     )
-
-
-def _mean(margins: Margins) -> FloatArray:
-    assert margins.mean is not None
-    return margins.mean
-
-
-def _probability(calibrator: Calibrator, margins: Margins) -> FloatArray:
-    probability = calibrator.transform(margins)
-    assert probability is not None
-    return probability

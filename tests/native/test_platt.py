@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from polychotomy import _native as native
+from polychotomy._native.platt import fit_platt_on
 
 
 def objective(theta, scores, labels, weights):
@@ -78,6 +79,32 @@ def test_columns_do_not_depend_on_each_other():
         alone = native.fit_platt(scores[:, [k]], labels[:, [k]])
         for one, many in zip(alone, together, strict=True):
             assert one[0] == many[k]
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_subsets_and_sets_of_scores_do_not_depend_on_each_other(n_threads):
+    scores, labels = problem(5)
+    rng = np.random.default_rng(5)
+    sets = np.stack([scores, scores + rng.standard_normal(scores.shape), 1e-200 * scores])
+    weights = rng.uniform(0.5, 2, len(scores))
+    subsets = [np.arange(60), rng.permutation(60)[:40], np.arange(1, 60, 2), np.zeros(0, int)]
+    together = fit_platt_on(subsets, sets, labels, weights, n_threads=n_threads)
+    for i, rows in enumerate(subsets):
+        for j, own in enumerate(sets):
+            alone = native.fit_platt(own[rows], labels[rows], weights[rows])
+            for one, many in zip(alone, together, strict=True):
+                np.testing.assert_array_equal(one, many[i, j])
+
+
+def test_subsets_that_cannot_be_are_refused():
+    scores, labels = problem(6)
+    for rows in ([60], [-1]):
+        with pytest.raises(ValueError, match="row that does not exist"):
+            fit_platt_on([rows], scores[None], labels)
+    with pytest.raises(ValueError, match="rows and columns of labels"):
+        fit_platt_on([[0]], scores, labels)
+    with pytest.raises(ValueError, match="n_threads"):
+        fit_platt_on([[0]], scores[None], labels, n_threads=0)
 
 
 def test_rows_that_are_not_used_do_not_matter():

@@ -1,4 +1,4 @@
-"""The compiled core: pairwise coupling and voting, coupling for any code, and Platt's sigmoids.
+"""The compiled core: pairwise coupling and voting, and coupling for any code.
 
 Rows are handed to the core in chunks, so that an interrupt (Ctrl-C) is noticed between them.
 Neither the chunks nor the neighbours of a row change its result by a bit.
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from .platt import fit_platt
 
 __all__ = [
     "couple_code",
@@ -206,66 +207,6 @@ def couple_code(
             r[chunk], code, p[chunk], weights, pull, tolerance, max_iterations
         )
     return p, n_unconverged
-
-
-def fit_platt(
-    scores: ArrayLike,
-    labels: ArrayLike,
-    weights: ArrayLike | None = None,
-    max_iterations: int = 100,
-) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
-    r"""Fit Platt's sigmoid to every column of scores.
-
-    :math:`P(+1 | f) = 1 / (1 + \exp(A f + B))`; mind the sign: A is negative where larger
-    scores mean the positive class. Targets are smoothed, :math:`(N_+ + 1) / (N_+ + 2)` and
-    :math:`1 / (N_- + 2)`, with the sums of the weights for counts.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_rows, n_columns)
-        The scores, finite.
-    labels : array-like of shape (n_rows, n_columns)
-        +1, -1, or 0 where the row does not belong to the column's problem.
-    weights : array-like of shape (n_rows,), default=None
-        Nonnegative weights of the rows, all 1 by default.
-    max_iterations : int, default=100
-        The largest number of Newton steps a column.
-
-    Returns
-    -------
-    slopes : ndarray of shape (n_columns,)
-        A; 0 if a column has one sign only, equal scores only, or no row.
-    intercepts : ndarray of shape (n_columns,)
-        B.
-    converged : ndarray of shape (n_columns,)
-        Whether the column's fit has converged.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, a score is not finite, a label is none of -1, 0 and +1, or a weight
-        is negative.
-
-    References
-    ----------
-    Lin, Lin and Weng (2007), A note on Platt's probabilistic outputs for support vector
-    machines.
-    """
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
-    signs = np.ascontiguousarray(labels, dtype=np.int8)
-    if not np.array_equal(signs, labels) or (np.abs(signs) > 1).any():
-        raise ValueError("labels must be -1, 0 or +1.")
-    if scores.ndim != 2 or scores.shape != signs.shape:
-        raise ValueError("scores and labels must have the same shape, with two dimensions.")
-    if not np.isfinite(scores).all():
-        raise ValueError("scores must be finite.")
-    if weights is not None:
-        weights = np.ascontiguousarray(weights, dtype=np.float64)
-        if weights.ndim != 1 or not (np.isfinite(weights) & (weights >= 0)).all():
-            raise ValueError("weights must be a vector of finite nonnegative numbers.")
-    fitted = np.zeros((scores.shape[1], 3))
-    _core.fit_platt(scores, signs, weights, max_iterations, fitted)
-    return fitted[:, 0].copy(), fitted[:, 1].copy(), fitted[:, 2] > 0
 
 
 def max_wins(pairs: ArrayLike, prior: ArrayLike) -> FloatArray:

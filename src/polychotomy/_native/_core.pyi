@@ -26,7 +26,10 @@ def fit_platt(
     scores: NDArray[float64],
     labels: NDArray[int8],
     weights: NDArray[float64] | None,
+    rows: NDArray[int64],
+    ends: NDArray[int64],
     max_iterations: int,
+    n_threads: int,
     result: NDArray[float64],
 ) -> None: ...
 def use_baseline_lanes(only_baseline: bool) -> None: ...

@@ -13,6 +13,7 @@
 #include "klr_bindings.hpp"
 #include "pairwise.hpp"
 #include "platt.hpp"
+#include "row_lists_binding.hpp"
 #include "softmax_bindings.hpp"
 #include "svm_bindings.hpp"
 #include "svm_block_bindings.hpp"
@@ -126,22 +127,27 @@ size_t couple_code(const Matrix& r, const SignMatrix& matrix, const MatrixOut& p
     return n_unconverged;
 }
 
-void fit_platt(const Matrix& scores, const SignMatrix& labels, const nb::object& weights,
-               int max_iterations, const MatrixOut& result) {
-    require(scores.shape(0) == labels.shape(0) && scores.shape(1) == labels.shape(1),
-            "scores and labels must have the same shape.");
-    require(result.shape(0) == scores.shape(1) && result.shape(1) == 3,
-            "The result must have one row a column and three columns.");
+void fit_platt(const Array<const double, 3>& scores, const SignMatrix& labels,
+               const nb::object& weights, const polychotomy::RowArray& rows,
+               const polychotomy::RowArray& ends, int max_iterations, size_t n_threads,
+               const Array<double, 4>& result) {
+    const size_t n_sets = scores.shape(0), n_rows = scores.shape(1), n_columns = scores.shape(2);
+    require(n_rows == labels.shape(0) && n_columns == labels.shape(1),
+            "scores and labels must have the same rows and columns.");
+    require(result.shape(0) == ends.shape(0) && result.shape(1) == n_sets &&
+                result.shape(2) == n_columns && result.shape(3) == 3,
+            "The result must have the shape (subsets, sets, columns, 3).");
     Vector holder;
     const double* row_weights =
-        optional_data(weights, scores.shape(0), holder, "weights must have one entry a row.");
-    const polychotomy::PlattData data = {scores.data(), labels.data(), row_weights,
-                                         scores.shape(0), scores.shape(1)};
-    std::vector<polychotomy::Sigmoid> sigmoids(scores.shape(1));
+        optional_data(weights, n_rows, holder, "weights must have one entry a row.");
+    const polychotomy::PlattData data = {
+        scores.data(), labels.data(), row_weights,  n_sets, n_rows, n_columns,
+        polychotomy::checked_lists(rows, ends, n_rows), ends.shape(0)};
+    std::vector<polychotomy::Sigmoid> sigmoids(ends.shape(0) * n_sets * n_columns);
     bool finished;
     {
         nb::gil_scoped_release release;
-        finished = polychotomy::fit_platt(data, max_iterations, sigmoids.data(),
+        finished = polychotomy::fit_platt(data, max_iterations, sigmoids.data(), n_threads,
                                           python_was_interrupted);
     }
     if (!finished) throw nb::python_error();
@@ -171,7 +177,8 @@ NB_MODULE(_core, module) {
                "p"_a.noconvert(), "column_weights"_a.none(), "pull"_a, "tolerance"_a,
                "max_iterations"_a);
     module.def("fit_platt", &fit_platt, "scores"_a.noconvert(), "labels"_a.noconvert(),
-               "weights"_a.none(), "max_iterations"_a, "result"_a.noconvert());
+               "weights"_a.none(), "rows"_a.noconvert(), "ends"_a.noconvert(),
+               "max_iterations"_a, "n_threads"_a, "result"_a.noconvert());
     module.def("max_wins", &max_wins, "pairs"_a.noconvert(), "prior"_a.noconvert(),
                "scores"_a.noconvert());
     module.def("use_baseline_lanes", &polychotomy::use_baseline_lanes, "only_baseline"_a);

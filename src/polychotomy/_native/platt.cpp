@@ -6,12 +6,12 @@
 #include "platt.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
 
+#include "crew.hpp"
 #include "pairwise.hpp"
 #include "platt_kernels.hpp"
 
@@ -51,16 +51,18 @@ struct Totals {
     double negative = 0.0;
 };
 
-Samples read_column(const PlattData& data, size_t column, Totals& totals) {
+Samples read_column(const PlattData& data, const double* scores, const RowSubset& subset,
+                    size_t column, Totals& totals) {
     Samples samples;
     for (std::vector<double>* each : {&samples.scores, &samples.targets, &samples.weights})
-        each->reserve(data.n_rows + platt_lanes);
-    for (size_t row = 0; row < data.n_rows; ++row) {
+        each->reserve(subset.count + platt_lanes);
+    for (size_t n = 0; n < subset.count; ++n) {
+        const auto row = static_cast<size_t>(subset.rows[n]);
         const int label = data.labels[row * data.n_columns + column];
         const double weight = data.weights ? data.weights[row] : 1.0;
         if (label == 0 || weight <= 0.0) continue;
         (label > 0 ? totals.positive : totals.negative) += weight;
-        samples.scores.push_back(data.scores[row * data.n_columns + column]);
+        samples.scores.push_back(scores[row * data.n_columns + column]);
         samples.targets.push_back(static_cast<double>(label));
         samples.weights.push_back(weight);
         samples.unit_weights = samples.unit_weights && weight == 1.0;
@@ -181,9 +183,10 @@ Sigmoid fit_constant(const Samples& samples) {
     return sigmoid;
 }
 
-Sigmoid fit_column(const PlattData& data, size_t column, int max_iterations) {
+Sigmoid fit_column(const PlattData& data, const double* scores, const RowSubset& subset,
+                   size_t column, int max_iterations) {
     Totals totals;
-    Samples samples = read_column(data, column, totals);
+    Samples samples = read_column(data, scores, subset, column, totals);
     if (samples.count == 0) return {};
     set_targets(samples, totals);
     const Scaling scaling = find_scaling(samples.scores);
@@ -209,19 +212,21 @@ const PlattKernels& platt_kernels() {
     return baseline_platt_kernels;
 }
 
-// A column of a million rows takes a tenth of a second: no thread is needed to be interrupted in time.
-bool fit_platt(const PlattData& data, int max_iterations, Sigmoid* sigmoids,
+// A column of a million rows takes a tenth of a second: to look between columns is often enough.
+bool fit_platt(const PlattData& data, int max_iterations, Sigmoid* sigmoids, size_t n_threads,
                const std::function<bool()>& interrupted) {
-    using Clock = std::chrono::steady_clock;
-    Clock::time_point asked = Clock::now();
-    for (size_t column = 0; column < data.n_columns; ++column) {
-        sigmoids[column] = fit_column(data, column, max_iterations);
-        const Clock::time_point now = Clock::now();
-        if (now - asked < std::chrono::milliseconds(100)) continue;
-        if (interrupted()) return false;
-        asked = now;
-    }
-    return true;
+    const auto work = [&](Tasks& tasks) {
+        for (size_t task; tasks.next(task);) {
+            const RowSubset subset = data.subsets.at(task / data.n_sets);
+            const double* scores = data.scores + task % data.n_sets * data.n_rows * data.n_columns;
+            Sigmoid* out = sigmoids + task * data.n_columns;
+            for (size_t column = 0; column < data.n_columns; ++column) {
+                if (tasks.stop_flag()) return;
+                out[column] = fit_column(data, scores, subset, column, max_iterations);
+            }
+        }
+    };
+    return run_crew(data.n_subsets * data.n_sets, n_threads, work, interrupted);
 }
 
 }    // namespace polychotomy

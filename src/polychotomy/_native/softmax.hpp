@@ -9,17 +9,6 @@
 
 namespace polychotomy {
 
-// Lists of rows, one after the other; ends[k] is where list k ends.
-struct RowLists {
-    const std::int64_t* rows;
-    const std::int64_t* ends;
-
-    RowSubset at(std::size_t k) const {
-        const std::int64_t first = k == 0 ? 0 : ends[k - 1];
-        return {rows + first, static_cast<std::size_t>(ends[k] - first)};
-    }
-};
-
 struct SoftMaxProblems {
     SoftMaxScores data;
     RowLists train, test;

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from ._row_lists import joined
 from .klr import _at_least_one
 
 __all__ = ["SoftMaxSolution", "solve_softmax"]
 
 FloatArray = NDArray[np.float64]
-IndexArray = NDArray[np.int64]
 
 TOLERANCE = 1e-9
 MAX_ITERATIONS = 200
@@ -123,8 +123,8 @@ def solve_softmax(
     if values.ndim != 2 or not np.isfinite(values).all():
         raise ValueError("scores must be finite, and have two dimensions.")
     n_rows = len(values)
-    train_rows, train_ends = _joined(train)
-    test_rows, test_ends = _joined([()] * len(train) if test is None else test)
+    train_rows, train_ends = joined(train)
+    test_rows, test_ends = joined([()] * len(train) if test is None else test)
     strengths = np.array(C_values, dtype=np.float64)
     if strengths.ndim == 1:
         strengths = np.tile(strengths, (len(train), 1))
@@ -164,13 +164,6 @@ def solve_softmax(
         losses,
     )
     return SoftMaxSolution(found, converged > 0, iterations, errors, losses)
-
-
-def _joined(subsets: Sequence[ArrayLike]) -> tuple[IndexArray, IndexArray]:
-    """Return the row numbers of all subsets one after the other, and where each ends."""
-    rows = [np.asarray(subset, dtype=np.int64).ravel() for subset in subsets]
-    ends = np.cumsum([len(subset) for subset in rows], dtype=np.int64)
-    return np.concatenate([*rows, np.zeros(0, dtype=np.int64)]), ends
 
 
 def _checked_weights(weights: ArrayLike | None, n_rows: int) -> FloatArray:

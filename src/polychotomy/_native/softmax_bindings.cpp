@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "interrupt.hpp"
+#include "row_lists_binding.hpp"
 #include "softmax.hpp"
 
 namespace nb = nanobind;
@@ -15,29 +16,15 @@ namespace {
 
 template <class T, size_t rank>
 using Array = nb::ndarray<T, nb::ndim<rank>, nb::c_contig, nb::device::cpu>;
-using Rows = Array<const std::int64_t, 1>;
 
 void require(bool condition, const char* message) {
     if (!condition) throw nb::value_error(message);
 }
 
-RowLists checked_lists(const Rows& rows, const Rows& ends, size_t n_rows) {
-    std::int64_t before = 0;
-    for (size_t k = 0; k < ends.shape(0); ++k) {
-        require(before <= ends.data()[k], "The ends of the subsets must not decrease.");
-        before = ends.data()[k];
-    }
-    require(before == static_cast<std::int64_t>(rows.shape(0)),
-            "The last subset must end with the last row.");
-    for (size_t k = 0; k < rows.shape(0); ++k)
-        require(rows.data()[k] >= 0 && rows.data()[k] < static_cast<std::int64_t>(n_rows),
-                "A subset has a row that does not exist.");
-    return {rows.data(), ends.data()};
-}
-
 void solve(const Array<const double, 2>& scores, const Array<const std::int64_t, 1>& y,
            const Array<const double, 1>& weights, size_t n_classes, bool one_vs_rest,
-           const Rows& train, const Rows& train_ends, const Rows& test, const Rows& test_ends,
+           const RowArray& train, const RowArray& train_ends, const RowArray& test,
+           const RowArray& test_ends,
            const Array<const double, 2>& C_values, double tolerance, int max_iterations,
            int extra_steps, size_t n_threads, const Array<double, 4>& out_weights,
            const Array<std::int32_t, 2>& converged, const Array<std::int32_t, 2>& iterations,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "klr_matrix.hpp"
+#include "row_lists.hpp"
 #include "softmax_kernels.hpp"
 
 namespace polychotomy {
@@ -33,11 +34,6 @@ struct SoftMaxScores {
     }
     std::size_t n_features() const { return one_vs_rest ? 2 : n_classes; }    // of a class
     std::size_t n_weights() const { return n_classes * n_features(); }
-};
-
-struct RowSubset {
-    const std::int64_t* rows;
-    std::size_t count;
 };
 
 // Some rows, laid out for the loops: one row of memory a feature.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _native
 from .._math import sigmoid
-from .._types import FloatArray, Margins, SignArray
+from .._native.platt import fit_platt, fit_platt_on
+from .._types import FloatArray, IntArray, Margins, SignArray
 from .base import Calibrator, scores_of
 
 
@@ -41,16 +43,74 @@ class Platt(Calibrator):
     column_by_column = True
 
     def _fit(self, scores: FloatArray, labels: SignArray, weights: FloatArray | None) -> None:
-        self.slopes_, self.intercepts_, converged = _native.fit_platt(scores, labels, weights)
-        if not converged.all():
-            warnings.warn(
-                "Platt: the sigmoid did not converge for the binary problem of column "
-                f"{int(np.flatnonzero(~converged)[0])}.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self.slopes_, self.intercepts_, converged = fit_platt(scores, labels, weights)
+        _warn_unless(converged)
 
     def transform(self, margins: Margins) -> FloatArray:
         """Return the probability of the positive side for every row and column."""
-        with np.errstate(over="ignore"):
-            return sigmoid(-(self.slopes_ * scores_of(margins) + self.intercepts_))
+        return _probability(scores_of(margins), self.slopes_, self.intercepts_)
+
+
+def cross_fit(
+    scores: FloatArray,
+    labels: SignArray,
+    weights: FloatArray | None,
+    folds: Sequence[tuple[IntArray, IntArray]],
+    n_threads: int = 1,
+) -> FloatArray:
+    """Calibrate the rows of every fold by sigmoids fitted on others, for several sets of scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_sets, n_rows, n_columns)
+        Scores by machines that did not see the row, of the cells of a search, say.
+    labels : ndarray of shape (n_rows, n_columns)
+        The binary labels -1 and +1; a row with 0 does not count in that column.
+    weights : ndarray of shape (n_rows,) or None
+        The weights of the rows.
+    folds : sequence of (train, test)
+        The rows to learn from, and those to calibrate.
+    n_threads : int, default=1
+        The fits are shared out among so many threads.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_sets, n_rows, n_columns)
+        To the last bit what sigmoids fitted to each set and fold alone would return.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polychotomy.calibration.platt import cross_fit
+    >>> labels = np.array([[-1], [1]] * 10)
+    >>> scores = labels + np.linspace(-1, 1, 20)[:, None]
+    >>> first, second = np.arange(0, 10), np.arange(10, 20)
+    >>> folds = [(first, second), (second, first)]
+    >>> cross_fit(scores[None], labels, None, folds)[0, ::6, 0].round(2)
+    array([0.02, 0.04, 0.41, 0.67])
+    """
+    train = [inside for inside, _ in folds]
+    slopes, intercepts, converged = fit_platt_on(
+        train, scores, labels, weights, n_threads=n_threads
+    )
+    _warn_unless(converged)
+    result = np.empty_like(scores)
+    for fold, (_, test) in enumerate(folds):
+        per_row = slopes[fold][:, None], intercepts[fold][:, None]
+        result[:, test] = _probability(scores[:, test], *per_row)
+    return result
+
+
+def _probability(scores: FloatArray, slopes: FloatArray, intercepts: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return sigmoid(-(slopes * scores + intercepts))
+
+
+def _warn_unless(converged: NDArray[np.bool_]) -> None:
+    if not converged.all():
+        warnings.warn(
+            "Platt: the sigmoid did not converge for the binary problem of column "
+            f"{int(np.nonzero(~converged)[-1][0])}.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

