@@ -250,6 +250,23 @@ def test_solutions_are_feasible_and_optimal(seed, log_C, log_sigma2, tolerance, 
         assert solution.gaps[0, 0, column] == pytest.approx(gap, abs=tolerance * scale / 5 + noise)
 
 
+def test_hard_machines_settle_their_free_coefficients_at_once():
+    X, y = sample("segment", 500)
+    gram, labels, C = gaussian(X, 100.0), one_vs_rest(y), 1e4
+    solution = solve_svm(gram, labels, everything(gram), [C])
+    steps = 0
+    for column, signs in enumerate(labels.T):
+        coefficients = solution.coefficients[0, 0, column]
+        assert (coefficients * signs >= 0).all()
+        assert (coefficients * signs <= C).all()
+        assert abs(coefficients.sum()) <= 1e-12 * np.abs(coefficients).sum()
+        gap, scale = violation(gram, signs, np.full(len(signs), C), coefficients)
+        assert gap <= 1e-3 * scale + 1e-14 * np.abs(coefficients).sum()
+        steps += SVC(C=C, kernel="precomputed").fit(gram, signs).n_iter_[0]
+    # LIBSVM moves pairs only.
+    assert solution.iterations.sum() < steps / 3
+
+
 def test_bias_is_the_mean_over_free_support_vectors():
     X, y = sample("iris", 100)
     gram, labels = gaussian(X, 5.0), one_vs_rest(y)

@@ -28,6 +28,9 @@ constexpr size_t least_rows_for_shrinking = 100;
 constexpr double largest_share_to_shrink = 0.7;
 // How often residuals are computed afresh before the gap is taken for what rounding allows.
 constexpr int most_rounds = 20;
+// Steps of pairs between two jumps, at least and for as much work as a jump is.
+constexpr double least_steps = 100.0;
+constexpr double steps_a_cost = 2.0;
 constexpr std::int64_t iterations_between_polls = 1024;
 
 }    // namespace
@@ -67,7 +70,7 @@ void SvmState::set_bars(size_t row) {
 
 SvmPathSolver::SvmPathSolver(const ScaledGram& gram, const SvmControl& control)
     : gram_(gram), control_(control), passes_(svm_passes_in_use()), whole_kernel_(gram),
-      part_kernel_(gram) {}
+      part_kernel_(gram), jump_(passes_, *control.stop) {}
 
 void SvmPathSolver::begin(const RowNumbers& rows, const std::vector<double>& labels,
                           const double* weights) {
@@ -189,15 +192,17 @@ bool SvmPathSolver::worth_filling() {
 
 SvmSolution SvmPathSolver::solve(double C) {
     move_to(C);
-    iterations_ = 0;
-    iterations_before_look_ = static_cast<std::int64_t>(whole_.n);
+    iterations_ = last_jump_ = 0;
+    next_jump_ = static_cast<std::int64_t>(least_steps);
+    next_look_ = static_cast<std::int64_t>(whole_.n);
     indefinite_ = false;
     look_around();
     Outcome outcome;
     for (int round = 0;;) {
         outcome = descend();
         if (outcome == Outcome::pause) {
-            shrink();
+            if (iterations_ >= next_jump_) jump();
+            if (iterations_ >= next_look_) shrink();
             continue;
         }
         if (outcome != Outcome::reached) break;
@@ -267,7 +272,7 @@ double SvmPathSolver::goal() const {
 
 SvmPathSolver::Outcome SvmPathSolver::descend() {
     goal_ = control_.tolerance;
-    const std::int64_t pause = iterations_ + iterations_before_look_;
+    const std::int64_t pause = std::min(next_look_, next_jump_);
     while (true) {
         if (gap() <= goal_) {
             goal_ = goal();
@@ -321,6 +326,22 @@ void SvmPathSolver::look_around() {
                              0.0, state.bars(), state.residual.size());
 }
 
+// Settles all free coefficients at once, if that costs much less than the steps since the last time.
+void SvmPathSolver::jump() {
+    SvmState& state = this->state();
+    const auto pause =
+        static_cast<std::int64_t>(std::max(steps_a_cost * jump_.look(state), least_steps));
+    next_jump_ = last_jump_ + pause;
+    if (next_jump_ > iterations_) return;
+    last_jump_ = iterations_;
+    next_jump_ = last_jump_ + pause;
+    const double moved = jump_.move(state, kernel());
+    if (!(moved > 0.0)) return;
+    error_ += unit_rounding * (static_cast<double>(jump_.n_free() + 4) * moved + 1 +
+                               std::fabs(extremes_.up) + std::fabs(extremes_.low));
+    look_around();
+}
+
 // ---- shrinking ------------------------------------------------------------------------------
 
 // Goes on with the rows that can still be in a violating pair, as far as one can tell. This
@@ -329,7 +350,7 @@ void SvmPathSolver::look_around() {
 // if it removes many rows.
 void SvmPathSolver::shrink() {
     SvmState& state = this->state();
-    iterations_before_look_ = static_cast<std::int64_t>(state.n);
+    next_look_ = iterations_ + static_cast<std::int64_t>(state.n);
     if (state.n < least_rows_for_shrinking) return;
     std::vector<size_t> kept;
     for (size_t i = 0; i < state.n; ++i) {
@@ -350,7 +371,7 @@ void SvmPathSolver::shrink() {
     part_ = std::move(smaller);
     shrunk_ = true;
     part_kernel_.bind(part_.numbers);
-    iterations_before_look_ = static_cast<std::int64_t>(part_.n);
+    next_look_ = iterations_ + static_cast<std::int64_t>(part_.n);
     look_around();
 }
 
@@ -365,7 +386,7 @@ void SvmPathSolver::unshrink() {
     if (!shrunk_) return;
     save_part();
     shrunk_ = false;
-    iterations_before_look_ = static_cast<std::int64_t>(whole_.n);
+    next_look_ = iterations_ + static_cast<std::int64_t>(whole_.n);
 }
 
 // The residuals from beta and the kernel.

@@ -4,7 +4,8 @@
 // sum beta_i = 0 and lower_i <= beta_i <= upper_i (0 and C w_i, or -C w_i and 0). Its gradient is
 // the residual y_i - sum_j K_ij beta_j; labels appear nowhere else. The pair to move is chosen by
 // second-order information (Fan, Chen and Lin 2005): i has the largest residual of those that
-// may rise, j gives the largest gain among those that may fall.
+// may rise, j gives the largest gain among those that may fall. Now and then all coefficients that
+// are at no bound are moved together (svm_jump.hpp).
 #pragma once
 
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "svm.hpp"
+#include "svm_jump.hpp"
 #include "svm_passes.hpp"
 #include "svm_rows.hpp"
 
@@ -71,6 +73,7 @@ private:
     bool move_pair();
     double goal() const;
     void look_around();
+    void jump();
     void shrink();
     void save_part();
     void unshrink();
@@ -84,6 +87,7 @@ private:
     SvmControl control_;
     const SvmPasses& passes_;
     GatheredRows whole_kernel_, part_kernel_;
+    SvmJump jump_;
 
     SvmState whole_, part_;
     std::vector<size_t> part_rows_;    // places of the part's rows in the whole
@@ -94,7 +98,8 @@ private:
     double error_ = 0.0;    // an estimate of what rounding did to the residuals
     double goal_ = 0.0;
     std::int64_t iterations_ = 0;
-    std::int64_t iterations_before_look_ = 0;
+    std::int64_t next_look_ = 0;    // when to think of shrinking
+    std::int64_t last_jump_ = 0, next_jump_ = 0;
 };
 
 }    // namespace polychotomy

@@ -1,0 +1,111 @@
+#include "svm_jump.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "svm_smo.hpp"
+
+namespace polychotomy {
+namespace {
+
+// Added to the diagonal of kernels that are singular but for rounding, in units of the diagonal.
+constexpr double least_lift = 1e-12, largest_lift = 1e-4;
+// A step of a pair makes about so many operations a row, at the speed of a factorisation.
+constexpr double operations_a_row = 12.0;
+
+}    // namespace
+
+double SvmJump::look(const SvmState& state) {
+    free_.clear();
+    for (size_t i = 0; i < state.n; ++i)
+        if (state.up_bar[i] == 0.0 && state.low_bar[i] == 0.0) free_.push_back(i);
+    const auto m = static_cast<double>(free_.size()), n = static_cast<double>(state.n);
+    return (m * m * m / 3 + 2 * m * n) / (operations_a_row * n);
+}
+
+double SvmJump::move(SvmState& state, GatheredRows& kernel) {
+    if (free_.size() < 2 || !factorise_free(state, kernel)) return 0.0;
+    find_direction(state);
+    const size_t n = state.residual.size();
+    change_.assign(n, 0.0);
+    double slope = 0.0, curvature = 0.0, size = 0.0;
+    for (size_t k = 0; k < free_.size(); ++k)
+        passes_.subtract(change_.data(), kernel.row(free_[k]), -direction_[k], n);
+    for (size_t k = 0; k < free_.size(); ++k) {
+        slope += direction_[k] * state.residual[free_[k]];
+        curvature += direction_[k] * change_[free_[k]];
+        size += std::fabs(direction_[k]);
+    }
+    if (!(slope > 0.0) || !std::isfinite(size)) return 0.0;
+    const double longest = longest_step(state);
+    const double best = curvature > 0.0 ? slope / curvature : longest;
+    const double step = std::min(best, longest);
+    if (!(step > 0.0) || !std::isfinite(step)) return 0.0;
+    for (size_t k = 0; k < free_.size(); ++k) {
+        const size_t i = free_[k];
+        const double moved = state.beta[i] + step * direction_[k];
+        state.beta[i] = std::min(std::max(moved, state.lower[i]), state.upper[i]);
+        state.set_bars(i);
+    }
+    passes_.subtract(state.residual.data(), change_.data(), step, n);
+    return step * size;
+}
+
+bool SvmJump::factorise_free(const SvmState& state, GatheredRows& kernel) {
+    const size_t m = free_.size(), order = padded_order(m);
+    for (double lift = least_lift; lift < largest_lift; lift *= 100.0) {
+        factor_.resize(order);
+        for (size_t i = 0; i < order; ++i) {
+            double* to = factor_.row(i);
+            if (i >= m) {
+                std::fill_n(to, i, 0.0);
+                to[i] = 1.0;
+                continue;
+            }
+            const double* from = kernel.row(free_[i]);
+            for (size_t j = 0; j <= i; ++j) to[j] = from[free_[j]];
+            to[i] += lift * std::fabs(state.diagonal[free_[i]]);
+        }
+        if (factorise(factor_, klr_kernels(), stop_)) return true;
+        if (stop_.load(std::memory_order_relaxed)) return false;
+    }
+    return false;
+}
+
+void SvmJump::find_direction(const SvmState& state) {
+    const size_t m = free_.size(), order = factor_.order(), stride = factor_.stride();
+    direction_.assign(order, 0.0);
+    constant_.assign(order, 0.0);
+    for (size_t k = 0; k < m; ++k) {
+        direction_[k] = state.residual[free_[k]];
+        constant_[k] = 1.0;
+    }
+    for (std::vector<double>* side : {&direction_, &constant_}) {
+        klr_kernels().solve_forward(factor_.data(), stride, order, side->data());
+        klr_kernels().solve_backward(factor_.data(), stride, order, side->data());
+    }
+    double sum = 0.0, of_ones = 0.0;
+    for (size_t k = 0; k < m; ++k) {
+        sum += direction_[k];
+        of_ones += constant_[k];
+    }
+    for (size_t k = 0; k < m; ++k) direction_[k] -= sum / of_ones * constant_[k];
+    // What rounding leaves of the sum would add up over many steps.
+    double left = 0.0;
+    for (size_t k = 0; k < m; ++k) left += direction_[k];
+    for (size_t k = 0; k < m; ++k) direction_[k] -= left / static_cast<double>(m);
+}
+
+double SvmJump::longest_step(const SvmState& state) const {
+    double longest = std::numeric_limits<double>::infinity();
+    for (size_t k = 0; k < free_.size(); ++k) {
+        const double d = direction_[k], beta = state.beta[free_[k]];
+        if (d == 0.0) continue;
+        const double bound = d > 0.0 ? state.upper[free_[k]] : state.lower[free_[k]];
+        longest = std::min(longest, (bound - beta) / d);
+    }
+    return longest;
+}
+
+}    // namespace polychotomy

@@ -1,0 +1,40 @@
+// One long step of all free coefficients of a binary support vector machine at once.
+//
+// Where C is large, moving pairs takes thousands of steps to settle some tens of coefficients that
+// are at no bound. Their optimum, the others fixed, is the solution of a linear system: K_FF d + b =
+// residual_F, sum d = 0. The step goes there, or as far as the first bound.
+#pragma once
+
+#include <vector>
+
+#include "klr_matrix.hpp"
+#include "svm_rows.hpp"
+
+namespace polychotomy {
+
+struct SvmState;
+
+class SvmJump {
+public:
+    SvmJump(const SvmPasses& passes, const StopFlag& stop) : passes_(passes), stop_(stop) {}
+
+    // Chooses the free rows; returns about how many steps of pairs would cost as much.
+    double look(const SvmState& state);
+    // Moves the free coefficients, and the residuals with them. Returns the sum of the absolute
+    // changes, 0 if there is no way up.
+    double move(SvmState& state, GatheredRows& kernel);
+    size_t n_free() const { return free_.size(); }
+
+private:
+    bool factorise_free(const SvmState& state, GatheredRows& kernel);
+    void find_direction(const SvmState& state);
+    double longest_step(const SvmState& state) const;
+
+    const SvmPasses& passes_;
+    const StopFlag& stop_;
+    std::vector<size_t> free_;
+    SquareMatrix factor_;
+    std::vector<double> direction_, constant_, change_;
+};
+
+}    // namespace polychotomy
