@@ -18,6 +18,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from ._folds import Splits
+from ._native.memory import recycled_empty, recycled_zeros
 from ._parts import Parts
 from ._training import TrainingSet, Trial, fold_numbers, train_nested
 from ._types import FloatArray, IntArray, Margins, SignArray
@@ -79,7 +80,7 @@ class TrialBatch:
     def __init__(self, plan: FoldPlan, trials: Sequence[Trial]) -> None:
         self.plan, self.data, self.trials = plan, plan.data, trials
         shape = (len(trials), len(self.data.rows), self.data.codebook.n_columns)
-        self.scores = np.zeros(shape)
+        self.scores = recycled_zeros(shape)
         for number, trial in enumerate(trials):
             for places, margins in zip(plan.tested_on, trial.tested, strict=True):
                 self.scores[number, places] = margins.mean
@@ -138,7 +139,7 @@ class TrialBatch:
         )
 
     def _empty(self, n_trials: int) -> FloatArray:
-        return np.empty((n_trials, self.scores.shape[1], self.data.codebook.n_classes))
+        return recycled_empty((n_trials, self.scores.shape[1], self.data.codebook.n_classes))
 
     def _context(self, parts: Parts, fold: int, number: int | None) -> Context:
         """Return what a decoder may learn from outside of a fold."""

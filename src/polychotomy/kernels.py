@@ -19,6 +19,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from ._checks import one_of, positive_number
 from ._native import _core
+from ._native.memory import recycled_empty
 from ._stages import stage
 from ._types import FloatArray, IntArray
 
@@ -65,7 +66,7 @@ class Kernel:
 
     def of_distances(self, distances: FloatArray) -> FloatArray:
         """Return the Gaussian kernel of squared, or the Laplacian of city-block distances."""
-        kernel = np.multiply(distances, -0.5, out=np.empty(distances.shape))
+        kernel = np.multiply(distances, -0.5, out=recycled_empty(distances.shape))
         rows, columns = (np.zeros(size) for size in distances.shape)
         # exp(2 gamma (-d / 2)), with the core's exponential, which is faster than NumPy's.
         _core.gaussian_of_products(kernel, rows, columns, self.gamma)

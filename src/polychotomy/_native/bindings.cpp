@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "code_coupling.hpp"
@@ -13,6 +14,7 @@
 #include "klr_bindings.hpp"
 #include "pairwise.hpp"
 #include "platt.hpp"
+#include "recycled.hpp"
 #include "row_lists_binding.hpp"
 #include "softmax_bindings.hpp"
 #include "svm_bindings.hpp"
@@ -166,6 +168,17 @@ void max_wins(const Matrix& pairs, const Vector& prior, const MatrixOut& scores)
     polychotomy::max_wins(rows.r, rows.n_rows, prior.data(), rows.n_classes, rows.p);
 }
 
+// An array of memory that is used again when nobody refers to it any more.
+nb::ndarray<nb::numpy, double, nb::ndim<1>> recycled(size_t count) {
+    auto block = std::make_unique<polychotomy::RecycledBlock>(count);
+    double* data = block->data();
+    nb::capsule owner(block.get(), [](void* pointer) noexcept {
+        delete static_cast<polychotomy::RecycledBlock*>(pointer);
+    });
+    block.release();
+    return nb::ndarray<nb::numpy, double, nb::ndim<1>>(data, {count}, owner);
+}
+
 }    // namespace
 
 NB_MODULE(_core, module) {
@@ -181,6 +194,7 @@ NB_MODULE(_core, module) {
                "max_iterations"_a, "n_threads"_a, "result"_a.noconvert());
     module.def("max_wins", &max_wins, "pairs"_a.noconvert(), "prior"_a.noconvert(),
                "scores"_a.noconvert());
+    module.def("recycled", &recycled, "count"_a);
     module.def("use_baseline_lanes", &polychotomy::use_baseline_lanes, "only_baseline"_a);
     module.def("lanes_in_use", &polychotomy::lanes_in_use);
     polychotomy::bind_svm(module);

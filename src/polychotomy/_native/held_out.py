@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from .memory import recycled_empty
 
 __all__ = ["held_out_scores"]
 
@@ -68,6 +69,6 @@ def held_out_scores(
     parts = [np.asarray(test, dtype=np.int64).ravel() for test in tests]
     ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
     rows = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-    scores = np.empty((coefficients.shape[1], len(rows), coefficients.shape[2]))
+    scores = recycled_empty((coefficients.shape[1], len(rows), coefficients.shape[2]))
     _core.held_out_scores(gram, coefficients, biases, rows, ends, n_threads, scores)
     return np.split(scores, ends[:-1], axis=1) if parts else []

@@ -13,6 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from . import _core
+from .memory import recycled_zeros
 
 __all__ = ["KlrLeaveOneOut", "KlrSolution", "KlrStatus", "klr_leave_one_out", "solve_klr"]
 
@@ -158,7 +159,7 @@ def solve_klr(
 
     shape = (len(subset_rows), len(penalties), signs.shape[1])
     solution = KlrSolution(
-        coefficients=np.zeros((*shape, n_rows)),
+        coefficients=recycled_zeros((*shape, n_rows)),
         biases=np.zeros(shape),
         status=np.zeros(shape, dtype=np.int32),
         iterations=np.zeros(shape, dtype=np.int32),

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from .memory import recycled_zeros
 
 __all__ = ["SvmSolution", "SvmStatus", "solve_svm"]
 
@@ -141,7 +142,7 @@ def solve_svm(
     threads = _count(n_threads, "n_threads", 1)
     shape = (len(starts) - 1, len(path), signs.shape[1])
     solution = SvmSolution(
-        coefficients=np.zeros((*shape, n_rows)),
+        coefficients=recycled_zeros((*shape, n_rows)),
         biases=np.zeros(shape),
         status=np.zeros(shape, dtype=np.int8),
         iterations=np.zeros(shape, dtype=np.int64),

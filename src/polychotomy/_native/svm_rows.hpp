@@ -7,9 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
+#include "recycled.hpp"
 #include "svm.hpp"
 #include "svm_passes.hpp"
 
@@ -36,20 +36,20 @@ public:
 
     // Takes the rows of a problem; what is there already is kept if they are the same as before.
     void bind(const RowNumbers& numbers) {
-        if (numbers == numbers_ && memory_) return;
+        if (numbers == numbers_ && memory_.data()) return;
         numbers_ = numbers;
         stride_ = padded(numbers.size());
         // Not set to zero: pages that are never read are never touched.
         if (numbers.size() * stride_ > capacity_) {
-            memory_.reset();
+            memory_ = RecycledBlock();
             capacity_ = numbers.size() * stride_;
-            memory_.reset(new double[capacity_]);
+            memory_ = RecycledBlock(capacity_);
         }
         present_.assign(numbers.size(), false);
     }
 
     const double* row(size_t i) {
-        double* place = memory_.get() + i * stride_;
+        double* place = memory_.data() + i * stride_;
         if (!present_[i]) {
             if (source_.gram.wide) gather(source_.gram.wide, i, place);
             else gather(source_.gram.narrow, i, place);
@@ -73,7 +73,7 @@ private:
 
     ScaledGram source_;
     RowNumbers numbers_;
-    std::unique_ptr<double[]> memory_;
+    RecycledBlock memory_;
     std::vector<char> present_;
     size_t stride_ = 0;
     size_t capacity_ = 0;
