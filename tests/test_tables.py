@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -29,11 +29,20 @@ def read(text, target="kind", encoding="utf-8", **options):
     return read_table(io.BytesIO(text.encode(encoding)), target, **options)
 
 
+def is_utf8(data):
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 names = st.text(st.characters(codec="cp1252", exclude_categories=["C"]), min_size=1, max_size=8)
 words = st.sampled_from(["röt", "a,b", "x;y", 'say "no"', "two words", "tab\tbed", "-", "0x"])
 
 
 @settings(max_examples=15, deadline=None)
+@example("Â", [("-", 0.0)] * 4, ",", "cp1252", False)
 @given(
     names.map(str.strip).filter(lambda name: name and name not in ("n", "kind")),
     st.lists(st.tuples(words, st.floats(-1e6, 1e6)), min_size=4, max_size=8),
@@ -47,6 +56,8 @@ def test_what_is_written_is_read(name, rows, separator, encoding, comma):
     frame["kind"] = ["a", "b"] * (len(rows) // 2) + ["a"] * (len(rows) % 2)
     decimal = "," if comma and separator != "," else "."
     text = frame.to_csv(index=False, sep=separator, decimal=decimal, quoting=2)
+    # Two letters of cp1252 may be the bytes of one in UTF-8: nobody can tell.
+    assume(encoding != "cp1252" or not is_utf8(text.encode("cp1252")) or text.isascii())
     with open_table(io.BytesIO(text.encode(encoding))) as file:
         assert file.names == (name, "n", "kind")
         found = file.read()
