@@ -1,12 +1,13 @@
 // Square matrices as the loops of klr_kernels.hpp want them, and their Cholesky factorisation.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "crew.hpp"
 #include "klr_kernels.hpp"
+#include "recycled.hpp"
 
 namespace polychotomy {
 
@@ -21,9 +22,12 @@ public:
         order_ = order;
         // An odd number of 32-byte steps between rows: they do not compete for cache lines.
         stride_ = order % 8 == 4 ? order : order + 4;
-        if (memory_.size() < order_ * stride_ + 8) {
-            memory_.clear();
-            memory_.resize(order_ * stride_ + 8);
+        const std::size_t needed = order_ * stride_ + 8;
+        if (size_ < needed) {
+            memory_ = RecycledBlock();
+            memory_ = RecycledBlock(needed);
+            size_ = needed;
+            std::fill_n(memory_.data(), needed, 0.0);
         }
         const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
         data_ = memory_.data() + (64 - address % 64) % 64 / sizeof(double);
@@ -36,7 +40,8 @@ public:
     std::size_t stride() const { return stride_; }
 
 private:
-    std::vector<double> memory_;
+    RecycledBlock memory_;
+    std::size_t size_ = 0;
     double* data_ = nullptr;
     std::size_t order_ = 0;
     std::size_t stride_ = 4;
