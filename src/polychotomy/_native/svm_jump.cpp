@@ -13,6 +13,9 @@ namespace {
 constexpr double least_lift = 1e-12, largest_lift = 1e-4;
 // A step of a pair makes about so many operations a row, at the speed of a factorisation.
 constexpr double operations_a_row = 12.0;
+// The matrix of more free rows than these, 32 MiB, would be beyond what the caller allows for.
+constexpr size_t most_free = 2000;
+constexpr double never = 1e15;
 
 }    // namespace
 
@@ -20,6 +23,7 @@ double SvmJump::look(const SvmState& state) {
     free_.clear();
     for (size_t i = 0; i < state.n; ++i)
         if (state.up_bar[i] == 0.0 && state.low_bar[i] == 0.0) free_.push_back(i);
+    if (free_.size() > most_free) return never;
     const auto m = static_cast<double>(free_.size()), n = static_cast<double>(state.n);
     return (m * m * m / 3 + 2 * m * n) / (operations_a_row * n);
 }

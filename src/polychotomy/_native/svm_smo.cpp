@@ -30,7 +30,7 @@ constexpr double largest_share_to_shrink = 0.7;
 constexpr int most_rounds = 20;
 // Steps of pairs between two jumps, at least and for as much work as a jump is.
 constexpr double least_steps = 100.0;
-constexpr double steps_a_cost = 2.0;
+constexpr double steps_a_cost = 2.0;    // a step is the unit of the cost
 constexpr std::int64_t iterations_between_polls = 1024;
 
 }    // namespace
@@ -326,7 +326,8 @@ void SvmPathSolver::look_around() {
                              0.0, state.bars(), state.residual.size());
 }
 
-// Settles all free coefficients at once, if that costs much less than the steps since the last time.
+// Settles all free coefficients at once, if that costs no more than half of the steps since the last
+// time.
 void SvmPathSolver::jump() {
     SvmState& state = this->state();
     const auto pause =
