@@ -126,7 +126,7 @@ def test_every_part_is_on_the_list():
 
 
 def test_every_class_on_the_list_exists_and_has_a_check():
-    from polychotomy.persistence._own_checks import CHECKS
+    from polychotomy.persistence.checks import CHECKS
 
     for name in sorted(_allowed.OWN | _allowed.SKLEARN | _allowed.FUNCTIONS):
         module, _, attribute = name.rpartition(".")

@@ -11,7 +11,7 @@ def _names(table: Mapping[str, str]) -> frozenset[str]:
     )
 
 
-# Our own classes. Each has an entry in `_own_checks` too.
+# Our own classes. Each has an entry in `checks` too.
 OWN = _names(
     {
         "polychotomy._parts": "Parts",

@@ -13,9 +13,9 @@ from .._types import Codebook
 from ..classifier import PolychotomyClassifier
 from ..machines.kernel_machine import KernelMachine
 from ._errors import RefusedError
-from ._own_checks import CHECKS, check_own
 from ._sklearn_checks import check_sklearn
 from ._values import integer
+from .checks import CHECKS, check_own
 
 # A model of more inputs is not tried out: the row alone could be larger than memory.
 MAX_TRIED = 1 << 22
