@@ -1,0 +1,44 @@
+"""The tables of a study: ours beside the printed ones, p-values, and where the time went."""
+
+from .comparison import (
+    DECIMALS,
+    FIGURE_WORDS,
+    Cell,
+    ComparisonTable,
+    Counts,
+    OwnTable,
+    comparison_tables,
+    own_tables,
+)
+from .p_values import (
+    TESTS,
+    PMatrix,
+    PValues,
+    PValueTable,
+    p_matrices,
+    p_value_tables,
+    p_values,
+    ranking,
+)
+from .times import TimeRow, time_tables
+
+__all__ = [
+    "DECIMALS",
+    "FIGURE_WORDS",
+    "TESTS",
+    "Cell",
+    "ComparisonTable",
+    "Counts",
+    "OwnTable",
+    "PMatrix",
+    "PValueTable",
+    "PValues",
+    "TimeRow",
+    "comparison_tables",
+    "own_tables",
+    "p_matrices",
+    "p_value_tables",
+    "p_values",
+    "ranking",
+    "time_tables",
+]
