@@ -126,6 +126,8 @@ class Sweep:
         ]
         union = list(dict.fromkeys(cell for cells in missing for cell in cells))
         done = 0
+        if union:
+            tick(f"{self.name}: {label}", done, len(union))
         with timed() as seconds:
             for chain in self._chains(union, grid, factors):
                 needed = [cell for cell in chain if cell in set(union)]

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from ._callbacks import TakesCallbacks, shown, with_callbacks
 from ._checks import suggestion
 from ._diagram import Diagram, side_by_side
 from ._grid import FACTORS
-from ._progress import progress
 from ._tuning import Plan, Tuned, results_table, tune
 from .classifier import PolychotomyClassifier
 from .recipes import find_pipe_recipe
 
 
-class MethodSweep(BaseEstimator):
+class MethodSweep(TakesCallbacks, BaseEstimator):
     """Tune several methods together, each with its own best parameters.
 
     Methods with the same code and machine read the same scores, whatever their calibrators and
@@ -90,6 +90,7 @@ class MethodSweep(BaseEstimator):
         self.n_jobs = n_jobs
         self.show_progress = show_progress
 
+    @with_callbacks
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
     ) -> Self:
@@ -112,7 +113,7 @@ class MethodSweep(BaseEstimator):
         """
         methods = _named(self.methods)
         rules = _rules(self.ties, list(methods))
-        with progress(self.show_progress) as tick:
+        with shown(self, self.show_progress, X, y) as tick:
             plan = Plan(self.coarse, self.fine, self.cv, self.n_jobs, self.refit, tick)
             classifiers = {name: (clf, rules[name]) for name, clf in methods.items()}
             tuned = tune(classifiers, X, y, sample_weight, fit_params, plan)

@@ -13,9 +13,9 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ._callbacks import TakesCallbacks, shown, with_callbacks
 from ._diagram import Diagram, side_by_side
 from ._grid import FACTORS
-from ._progress import progress
 from ._tuning import Plan, results_table, tune
 from ._types import FloatArray
 from .classifier import PolychotomyClassifier
@@ -35,7 +35,7 @@ def _best_has(name: str) -> Any:
     return available_if(check)
 
 
-class TwoStepSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Search of machine parameters on a coarse and then a fine grid (DUAN03, DUAN05).
 
     One setting is shared by all binary machines, and is judged by the cross-validated error and
@@ -140,6 +140,7 @@ class TwoStepSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.show_progress = show_progress
 
+    @with_callbacks
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
     ) -> Self:
@@ -161,7 +162,7 @@ class TwoStepSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self : TwoStepSearchCV
         """
         start = perf_counter()
-        with progress(self.show_progress) as tick:
+        with shown(self, self.show_progress, X, y) as tick:
             plan = Plan(self.coarse, self.fine, self.cv, self.n_jobs, self.refit, tick)
             classifiers = {"the estimator": (self._estimator(), self.ties)}
             (tuned,) = tune(classifiers, X, y, sample_weight, fit_params, plan).values()
