@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from ._checks import listed, one_of
 from ._grid import DECADES, Cell, Grid, coarse_grid, fine_factors, fine_grid
+from ._native.memory import released_at_end
 from ._progress import Ticker
 from ._sweep import Method, Outcome, Sweep, group
 from ._ties import RULES, Candidates, choose
@@ -90,16 +91,17 @@ def tune(
     for method in methods:
         by_grid.setdefault(_coarse(plan.coarse, method.classifier), []).append(method)
     found: dict[str, Tuned] = {}
-    for grid, members in by_grid.items():
-        for sweep in group(members, grid.names, splits):
-            if sweep.lacking:
-                warnings.warn(
-                    f"{sweep.lacking} Its rows there are judged by machines that do not know the "
-                    "class; use stratified folds, or more rows of it.",
-                    UserWarning,
-                    stacklevel=3,
-                )
-            found.update(_tune_sweep(sweep, grid, plan))
+    with released_at_end():
+        for grid, members in by_grid.items():
+            for sweep in group(members, grid.names, splits):
+                if sweep.lacking:
+                    warnings.warn(
+                        f"{sweep.lacking} Its rows there are judged by machines that do not know "
+                        "the class; use stratified folds, or more rows of it.",
+                        UserWarning,
+                        stacklevel=4,
+                    )
+                found.update(_tune_sweep(sweep, grid, plan))
     return {name: found[name] for name in classifiers}
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from polychotomy._native.memory import recycled_empty, recycled_zeros
+from polychotomy._native.memory import recycled_empty, recycled_zeros, released_at_end
 
 SHAPE = (300, 401)
 
@@ -23,6 +23,14 @@ def test_memory_is_used_again_when_the_array_is_gone():
     del first
     gc.collect()
     assert address(recycled_empty(SHAPE)) == place
+
+
+def test_memory_is_given_back_at_the_end():
+    with released_at_end():
+        recycled_empty(SHAPE).fill(1.0)
+        kept = recycled_zeros(SHAPE)
+    assert not kept.any()
+    assert not recycled_zeros(SHAPE).any()
 
 
 def test_memory_is_not_used_again_while_a_view_is_left():

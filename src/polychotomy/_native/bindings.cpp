@@ -195,6 +195,7 @@ NB_MODULE(_core, module) {
     module.def("max_wins", &max_wins, "pairs"_a.noconvert(), "prior"_a.noconvert(),
                "scores"_a.noconvert());
     module.def("recycled", &recycled, "count"_a);
+    module.def("release_recycled", &polychotomy::release_recycled);
     module.def("use_baseline_lanes", &polychotomy::use_baseline_lanes, "only_baseline"_a);
     module.def("lanes_in_use", &polychotomy::lanes_in_use);
     polychotomy::bind_svm(module);

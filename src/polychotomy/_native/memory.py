@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
 
-__all__ = ["recycled_empty", "recycled_zeros"]
+__all__ = ["recycled_empty", "recycled_zeros", "released_at_end"]
 
 FloatArray = NDArray[np.float64]
 
@@ -21,7 +23,7 @@ def recycled_empty(shape: tuple[int, ...]) -> FloatArray:
     """Return an array that is not initialised, of memory that was perhaps used before.
 
     A search fills arrays of the same size for every kernel. To fetch their pages from the system
-    each time can take as long as what is done with them, so that up to 64 MiB are kept.
+    each time can take as long as what is done with them, so that up to 256 MiB are kept.
 
     Parameters
     ----------
@@ -65,3 +67,19 @@ def recycled_zeros(shape: tuple[int, ...]) -> FloatArray:
     array = recycled_empty(shape)
     array.fill(0.0)
     return array
+
+
+@contextmanager
+def released_at_end() -> Iterator[None]:
+    """Give back to the system what is kept when a piece of work is done.
+
+    Examples
+    --------
+    >>> from polychotomy._native.memory import recycled_zeros, released_at_end
+    >>> with released_at_end():
+    ...     total = sum(recycled_zeros((100, 200)).sum() for _ in range(3))
+    """
+    try:
+        yield
+    finally:
+        _core.release_recycled()

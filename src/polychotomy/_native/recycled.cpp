@@ -12,7 +12,7 @@ namespace {
 using std::size_t;
 
 constexpr size_t step = size_t{1} << 13;          // blocks are multiples of this: 64 KiB
-constexpr size_t most_kept = size_t{1} << 23;     // altogether: 64 MiB
+constexpr size_t most_kept = size_t{1} << 25;     // altogether: 256 MiB
 
 struct Block {
     double* data;
@@ -56,6 +56,14 @@ public:
         }
     }
 
+    void clear() {
+        const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+        if (!lock) return;
+        for (const Block& block : blocks_) delete[] block.data;
+        blocks_.clear();
+        kept_ = 0;
+    }
+
 private:
     std::mutex mutex_;
     std::vector<Block> blocks_;
@@ -90,5 +98,7 @@ RecycledBlock& RecycledBlock::operator=(RecycledBlock&& other) noexcept {
 RecycledBlock::~RecycledBlock() {
     if (data_) shelf().give({data_, count_});
 }
+
+void release_recycled() { shelf().clear(); }
 
 }    // namespace polychotomy
