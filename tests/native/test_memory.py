@@ -25,12 +25,14 @@ def test_memory_is_used_again_when_the_array_is_gone():
     assert address(recycled_empty(SHAPE)) == place
 
 
-def test_memory_is_given_back_at_the_end():
+def test_large_memory_is_given_back_at_the_end():
     with released_at_end():
-        recycled_empty(SHAPE).fill(1.0)
         kept = recycled_zeros(SHAPE)
+        for n_megabytes in (1, 40, 30, 20):
+            recycled_empty((n_megabytes, 2**17)).fill(1.0)
     assert not kept.any()
-    assert not recycled_zeros(SHAPE).any()
+    for n_megabytes in (1, 40, 30, 20):
+        assert not recycled_zeros((n_megabytes, 2**17)).any()
 
 
 def test_memory_is_not_used_again_while_a_view_is_left():

@@ -23,7 +23,8 @@ def recycled_empty(shape: tuple[int, ...]) -> FloatArray:
     """Return an array that is not initialised, of memory that was perhaps used before.
 
     A search fills arrays of the same size for every kernel. To fetch their pages from the system
-    each time can take as long as what is done with them, so that up to 256 MiB are kept.
+    each time can take as long as what is done with them, so that up to 256 MiB are kept, and 32 MiB
+    of them beyond the search.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def recycled_zeros(shape: tuple[int, ...]) -> FloatArray:
 
 @contextmanager
 def released_at_end() -> Iterator[None]:
-    """Give back to the system what is kept when a piece of work is done.
+    """Give back to the system what is kept, but for 32 MiB, when a piece of work is done.
 
     Examples
     --------

@@ -13,6 +13,7 @@ using std::size_t;
 
 constexpr size_t step = size_t{1} << 13;          // blocks are multiples of this: 64 KiB
 constexpr size_t most_kept = size_t{1} << 25;     // altogether: 256 MiB
+constexpr size_t kept_for_good = size_t{1} << 22;    // 32 MiB
 
 struct Block {
     double* data;
@@ -43,11 +44,7 @@ public:
             delete[] block.data;
             return;
         }
-        while (kept_ + block.count > most_kept) {
-            kept_ -= blocks_.front().count;
-            delete[] blocks_.front().data;
-            blocks_.erase(blocks_.begin());
-        }
+        drop_until(most_kept - block.count);
         try {
             blocks_.push_back(block);
             kept_ += block.count;
@@ -56,15 +53,20 @@ public:
         }
     }
 
-    void clear() {
+    void release() {
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-        if (!lock) return;
-        for (const Block& block : blocks_) delete[] block.data;
-        blocks_.clear();
-        kept_ = 0;
+        if (lock) drop_until(kept_for_good);
     }
 
 private:
+    void drop_until(size_t most) noexcept {
+        while (kept_ > most) {
+            kept_ -= blocks_.front().count;
+            delete[] blocks_.front().data;
+            blocks_.erase(blocks_.begin());
+        }
+    }
+
     std::mutex mutex_;
     std::vector<Block> blocks_;
     size_t kept_ = 0;
@@ -99,6 +101,6 @@ RecycledBlock::~RecycledBlock() {
     if (data_) shelf().give({data_, count_});
 }
 
-void release_recycled() { shelf().clear(); }
+void release_recycled() { shelf().release(); }
 
 }    // namespace polychotomy

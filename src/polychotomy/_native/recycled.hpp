@@ -24,7 +24,7 @@ private:
     std::size_t count_ = 0;    // of the block, which may be larger than was asked for
 };
 
-// Gives back to the system what is kept.
+// Gives back to the system what is kept, but for 32 MiB.
 void release_recycled();
 
 }    // namespace polychotomy
