@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import SVC, LinearSVC
 
 import polychotomy as pc
+from polychotomy._cross_fit import TrialBatch
 
 
 def overlapping(n_classes=4, n_rows=160):
@@ -108,3 +109,29 @@ def test_weights_count_in_training_and_in_the_figures():
         # Rows of weight 2 count as two, and so shrink this one less.
         if row["decoder"] != "ShrunkSoftMax()":
             assert row["error"] == pytest.approx(theirs[row["decoder"]], abs=1e-12)
+
+
+def test_a_calibrator_that_fails_leaves_no_half_answer(monkeypatch):
+    made = []
+
+    class Batch(TrialBatch):
+        def __init__(self, *args):
+            super().__init__(*args)
+            made.append(self)
+
+    monkeypatch.setattr("polychotomy.comparison.TrialBatch", Batch)
+    X, y = load_iris(return_X_y=True)
+    clf = pc.PolychotomyClassifier(pc.SVM(), calibrator="isotonic")
+    pc.compare_decoders(clf, X, y, ["max_wins"])
+    batch = TrialBatch(made[0].plan, made[0].trials)
+
+    def fail(*args):
+        raise ValueError("no")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(batch, "_fitted", fail)
+        with pytest.raises(ValueError, match="no"):
+            batch._calibrated_by(pc.Isotonic())
+    np.testing.assert_array_equal(
+        batch._calibrated_by(pc.Isotonic()), made[0]._calibrated_by(pc.Isotonic())
+    )

@@ -207,12 +207,14 @@ class TrialBatch:
         if key not in self._calibrated:
             n_jobs = effective_n_jobs(self.data.options.n_jobs)
             if type(calibrator) is Platt:
-                self._calibrated[key] = self._platt(n_jobs)
+                found = self._platt(n_jobs)
             else:
-                self._calibrated[key] = np.empty_like(self.scores)
+                found = np.empty_like(self.scores)
                 with ThreadPoolExecutor(n_jobs) as pool:
-                    fill = partial(self._calibrate, calibrator, self._calibrated[key])
+                    fill = partial(self._calibrate, calibrator, found)
                     list(pool.map(fill, range(len(self.plan.splits))))
+            # Not before: a calibrator that fails must not leave half of an answer for the next.
+            self._calibrated[key] = found
         return self._calibrated[key]
 
     def _platt(self, n_threads: int) -> FloatArray:
