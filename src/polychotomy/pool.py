@@ -45,7 +45,7 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
     members : list of (str, classifier), default=None
         Classifiers with `predict_proba`, of this library or any other, with names. By default
         those of `default_members`: an LS-SVM and kernel logistic regression, each in a learned
-        Gaussian and a learned Laplacian metric, a forest, and an SVM.
+        Gaussian and a learned Laplacian metric, and an SVM.
     budget : float, default=None
         The seconds that fitting may take, roughly: the most expensive members are left out until
         the others are expected to be done in that time; the cheapest always stays. Members are
@@ -295,7 +295,6 @@ def default_members(cv: Any = 5) -> list[tuple[str, Any]]:
     -------
     members : list of (str, classifier)
     """
-    from sklearn.ensemble import RandomForestClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
@@ -312,7 +311,6 @@ def default_members(cv: Any = 5) -> list[tuple[str, Any]]:
             (f"logistic {name}", MetricClassifier(clone(search), LearnedMetric(kernel)))
             for name, kernel in KERNELS.items()
         ),
-        ("forest", RandomForestClassifier(200, oob_score=True, random_state=0)),
         (
             "svm",
             make_pipeline(StandardScaler(), TwoStepSearchCV(svm, ties="nll", show_progress=False)),
@@ -335,7 +333,7 @@ def expected_seconds(estimator: Any, n_rows: int) -> float:
     """
     pipe = pipe_of(clone(estimator))
     if pipe is None:
-        return 0.3 + 1e-3 * n_rows  # a forest, or refits by fold
+        return 0.3 + 1e-3 * n_rows  # refits by fold
     if isinstance(pipe.machine, LSSVM):
         return 5e-10 * n_rows**3  # one tridiagonal matrix
     return 4e-6 * n_rows**2  # a search

@@ -209,7 +209,7 @@ def _tempered() -> Iterable[Candidate]:
 def _pools() -> Iterable[Candidate]:
     """Yield the pools of several pipes, if this version has them."""
     words = {
-        "POOL": "our pool: LS-SVM, kernel logistic regression, a forest and SVM answer together",
+        "POOL": "our pool: LS-SVM, kernel logistic regression and SVM answer together",
         "LS2": "our pool of two LS-SVMs",
     }
     for name, one in recipes().items():
