@@ -84,7 +84,7 @@ def run_unit(unit: Unit) -> list[MethodResult]:
     }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        tuned = tune(classifiers, part.X_train, part.y_train, None, {}, _plan(unit))
+        tuned = tune(classifiers, part.X_train, part.y_train, None, {}, _plan(unit, part.y_train))
         return [_tested(name, one, part, caught) for name, one in tuned.items()]
 
 
@@ -131,11 +131,21 @@ def _rows(data: Any, unit: Unit) -> tuple[IntArray, IntArray]:
     return np.sort(train), np.sort(test)
 
 
-def _plan(unit: Unit) -> Plan:
+def _plan(unit: Unit, y: NDArray[Any]) -> Plan:
     from sklearn.model_selection import StratifiedKFold
 
     search = unit.definition["search"]
-    folds = StratifiedKFold(search["folds"], shuffle=True, random_state=unit.seed("folds"))
+    # A random part of a small set may have no class with a row for every fold.
+    largest = int(np.unique(y, return_counts=True)[1].max())
+    if largest < search["folds"]:
+        warnings.warn(
+            f"No class has more than {largest} training rows: {largest} folds in place of "
+            f"{search['folds']}.",
+            UserWarning,
+            stacklevel=2,
+        )
+    n_folds = min(search["folds"], largest)
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=unit.seed("folds"))
     learner = unit.definition["methods"][0].get("learner")
     return Plan(
         coarse=None if learner in (None, "svm") else {},
