@@ -161,7 +161,9 @@ def test_own_tables_and_ranks_leave_out_what_is_not_there(duan):
     assert ranking(duan, "nll").friedman.n_methods == 8
     one = StudyResults("mine", [row("iris", "a", 0, 0.1), row("iris", "b", 0, 0.2)])
     assert ranking(one, "error") is None
-    assert len(p_matrices(one, "error")) == 1
+    assert not p_matrices(one, "error")
+    two = StudyResults("mine", [*one.rows, row("iris", "a", 1, 0.1), row("iris", "b", 1, 0.3)])
+    assert len(p_matrices(two, "error")) == 1
     (failed,) = own_tables(StudyResults("mine", [row("iris", "a", 0, None, failure="no")]))
     assert math.isnan(failed.best(0))
 

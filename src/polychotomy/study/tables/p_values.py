@@ -235,8 +235,8 @@ def p_matrices(results: StudyResults, figure: str) -> tuple[PMatrix, ...]:
     Returns
     -------
     matrices : tuple of PMatrix
-        One for every data set with two methods, and, with two data sets or more, Wilcoxon's test
-        on the means of the data sets.
+        One for every data set with two methods and two partitions at least, and, with two data sets
+        or more, Wilcoxon's test on the means of the data sets.
     """
     found = []
     for dataset in results.datasets:
@@ -245,6 +245,8 @@ def p_matrices(results: StudyResults, figure: str) -> tuple[PMatrix, ...]:
             all_pairs: dict[tuple[str, str], PValues] = {}
             for a, b in combinations(methods, 2):
                 all_pairs |= _both_ways(results, figure, dataset, a, b)
+            if all(p.n_pairs < 2 for p in all_pairs.values()):
+                continue
             values = {
                 test: _square(methods, {pair: getattr(p, name) for pair, p in all_pairs.items()})
                 for test, name in zip(TESTS, ("paired", "corrected", "wilcoxon"), strict=True)
