@@ -21,8 +21,9 @@ SvmState state_of(const SvmBlock& block) {
         state.upper[i] = block.upper[i];
         state.residual[i] = block.residual[i];
         state.diagonal[i] = block.gram[i * block.n + i];
-        state.set_bars(i);
+        state.set_bar(i);
     }
+    state.compare_diagonal();
     return state;
 }
 
@@ -42,8 +43,8 @@ bool move(SvmState& state, size_t i, size_t j, double wanted, double& amount) {
     const double before_i = state.beta[i], before_j = state.beta[j];
     state.beta[i] = amount < room_above ? before_i + amount : state.upper[i];
     state.beta[j] = amount < room_below ? before_j - amount : state.lower[j];
-    state.set_bars(i);
-    state.set_bars(j);
+    state.set_bar(i);
+    state.set_bar(j);
     return state.beta[i] != before_i || state.beta[j] != before_j;
 }
 
@@ -55,15 +56,13 @@ std::int64_t solve_svm_block(const SvmBlock& block) {
     const std::vector<double> rows = padded_rows(block);
     const size_t stride = padded(block.n);
     SvmExtremes extremes = passes.step(state.residual.data(), rows.data(), rows.data(), 0.0,
-                                       state.bars(), stride);
+                                       state.bar.data(), stride);
     std::int64_t iterations = 0;
     while (iterations < block.max_iterations && extremes.up - extremes.low > block.goal) {
         const size_t i = extremes.up_row;
         const double* rising = rows.data() + i * stride;
-        const size_t j = passes.partner({state.residual.data(), state.diagonal.data(),
-                                         state.low_bar.data(), state.residual[i],
-                                         state.diagonal[i], block.least_curvature},
-                                        rising, stride);
+        const size_t j =
+            passes.partner(state.partner_of(i, block.least_curvature), rising, stride);
         if (j == no_row) break;
         const double curvature = state.diagonal[i] + state.diagonal[j] - 2.0 * rising[j];
         const double wanted = (state.residual[i] - state.residual[j]) /
@@ -71,7 +70,7 @@ std::int64_t solve_svm_block(const SvmBlock& block) {
         double amount;
         if (!move(state, i, j, wanted, amount)) break;
         extremes = passes.step(state.residual.data(), rising, rows.data() + j * stride, amount,
-                               state.bars(), stride);
+                               state.bar.data(), stride);
         ++iterations;
     }
     std::copy_n(state.beta.data(), block.n, block.beta);

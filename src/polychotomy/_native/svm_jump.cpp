@@ -22,7 +22,7 @@ constexpr double never = 1e15;
 double SvmJump::look(const SvmState& state) {
     free_.clear();
     for (size_t i = 0; i < state.n; ++i)
-        if (state.up_bar[i] == 0.0 && state.low_bar[i] == 0.0) free_.push_back(i);
+        if (state.is_free(i)) free_.push_back(i);
     if (free_.size() > most_free) return never;
     const auto m = static_cast<double>(free_.size()), n = static_cast<double>(state.n);
     return (m * m * m / 3 + 2 * m * n) / (operations_a_row * n);
@@ -50,7 +50,7 @@ double SvmJump::move(SvmState& state, GatheredRows& kernel) {
         const size_t i = free_[k];
         const double moved = state.beta[i] + step * direction_[k];
         state.beta[i] = std::min(std::max(moved, state.lower[i]), state.upper[i]);
-        state.set_bars(i);
+        state.set_bar(i);
     }
     passes_.subtract(state.residual.data(), change_.data(), step, n);
     return step * size;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 
 namespace polychotomy {
 
@@ -19,18 +20,18 @@ struct SvmExtremes {
     double low;    // the smallest residual in "low"
 };
 
-// A bar is 0 for a row in the set; outside it is -infinity ("up") or +infinity ("low"), so that
-// adding it to the residual takes the row out of the search.
-struct SvmBars {
-    const double* up;
-    const double* low;
-};
+// What bars a row: nothing (0), from falling (+infinity), from rising (-infinity), both (NaN). Half
+// of it, added to the residual, takes the row out of a search.
+constexpr double bars_nothing = 0.0;
+constexpr double bars_falling = std::numeric_limits<double>::infinity();
+constexpr double bars_rising = -std::numeric_limits<double>::infinity();
+constexpr double bars_both = std::numeric_limits<double>::quiet_NaN();
 
 // What the partner of row i is chosen by: gain = (residual_i - residual_j)^2 / curvature_ij.
 struct SvmPartnerSearch {
     const double* residual;
-    const double* diagonal;
-    const double* low_bar;
+    const double* diagonal;    // null if all of it is own_diagonal
+    const double* bar;
     double own_residual;
     double own_diagonal;
     double least_curvature;
@@ -40,7 +41,7 @@ struct SvmPartnerSearch {
 struct SvmPasses {
     // residual -= amount * (rising - falling), and the extremes of the new residuals.
     SvmExtremes (*step)(double* residual, const double* rising, const double* falling,
-                        double amount, SvmBars bars, size_t n);
+                        double amount, const double* bar, size_t n);
     // The row of "low" with the largest gain, or no_row.
     size_t (*partner)(const SvmPartnerSearch& search, const double* row, size_t n);
     // residual -= amount * row.

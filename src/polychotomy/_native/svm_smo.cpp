@@ -43,8 +43,8 @@ void SvmState::resize(size_t rows) {
     for (auto* vector : {&label, &capacity, &beta, &lower, &upper}) vector->resize(n);
     residual.assign(padded(n), 0.0);
     diagonal.assign(padded(n), 1.0);
-    up_bar.assign(padded(n), -infinity);
-    low_bar.assign(padded(n), infinity);
+    bar.assign(padded(n), bars_both);
+    equal_diagonal = false;
 }
 
 void SvmState::copy_row(size_t to, const SvmState& from, size_t row) {
@@ -56,14 +56,24 @@ void SvmState::copy_row(size_t to, const SvmState& from, size_t row) {
     upper[to] = from.upper[row];
     residual[to] = from.residual[row];
     diagonal[to] = from.diagonal[row];
-    up_bar[to] = from.up_bar[row];
-    low_bar[to] = from.low_bar[row];
+    bar[to] = from.bar[row];
 }
 
-void SvmState::set_bars(size_t row) {
+void SvmState::compare_diagonal() {
+    equal_diagonal = std::all_of(diagonal.begin(), diagonal.begin() + static_cast<long>(n),
+                                 [&](double entry) { return entry == diagonal[0]; });
+}
+
+void SvmState::set_bar(size_t row) {
     const double slack = bound_slack * (upper[row] - lower[row]);
-    up_bar[row] = upper[row] - beta[row] > slack ? 0.0 : -infinity;
-    low_bar[row] = beta[row] - lower[row] > slack ? 0.0 : infinity;
+    const bool rises = upper[row] - beta[row] > slack, falls = beta[row] - lower[row] > slack;
+    bar[row] = rises ? (falls ? bars_nothing : bars_falling) : (falls ? bars_rising : bars_both);
+}
+
+SvmPartnerSearch SvmState::partner_of(size_t row, double least_curvature) const {
+    return {residual.data(), equal_diagonal ? nullptr : diagonal.data(),
+            bar.data(),      residual[row],
+            diagonal[row],   least_curvature};
 }
 
 // ---- the path of C --------------------------------------------------------------------------
@@ -81,6 +91,7 @@ void SvmPathSolver::begin(const RowNumbers& rows, const std::vector<double>& lab
         whole_.capacity[i] = (weights ? weights[rows[i]] : 1.0) / gram_.factor;
         whole_.diagonal[i] = gram_.diagonal(rows[i]);
     }
+    whole_.compare_diagonal();
     whole_kernel_.bind(rows);
     shrunk_ = false;
     C_ = 0.0;
@@ -94,7 +105,7 @@ void SvmPathSolver::restart(double C) {
         whole_.lower[i] = whole_.label[i] > 0 ? 0.0 : -bound;
         whole_.upper[i] = whole_.label[i] > 0 ? bound : 0.0;
         whole_.residual[i] = whole_.label[i];
-        whole_.set_bars(i);
+        whole_.set_bar(i);
     }
     error_ = 0.0;
 }
@@ -110,7 +121,7 @@ double SvmPathSolver::best_multiple() const {
 }
 
 bool SvmPathSolver::at_capacity(size_t row) const {
-    return (whole_.label[row] > 0 ? whole_.up_bar : whole_.low_bar)[row] != 0.0;
+    return !(whole_.label[row] > 0 ? whole_.may_rise(row) : whole_.may_fall(row));
 }
 
 // Multiplies the solution; the residuals follow without a look at the kernel.
@@ -122,7 +133,7 @@ void SvmPathSolver::rescale(double C, double multiple) {
         whole_.beta[i] = fully && at_capacity(i) ? bound : whole_.beta[i] * multiple;
         (whole_.label[i] > 0 ? whole_.upper : whole_.lower)[i] = bound;
         whole_.residual[i] = whole_.label[i] - multiple * (whole_.label[i] - whole_.residual[i]);
-        whole_.set_bars(i);
+        whole_.set_bar(i);
         sum += std::fabs(whole_.beta[i]);
     }
     error_ = multiple * error_ + 4 * unit_rounding * (1 + sum);
@@ -166,7 +177,7 @@ void SvmPathSolver::fill() {
     for (size_t i = 0; i < whole_.n; ++i) {
         whole_.beta[i] = whole_.upper[i] * (total / room_above) +
                          whole_.lower[i] * (total / room_below);
-        whole_.set_bars(i);
+        whole_.set_bar(i);
     }
 }
 
@@ -182,7 +193,7 @@ bool SvmPathSolver::worth_filling() {
         for (size_t k = 0; k < whole_.n; ++k) output += row[k] * whole_.beta[k];
         linear += whole_.label[i] * whole_.beta[i];
         quadratic += output * whole_.beta[i];
-        if (whole_.up_bar[i] != 0.0 || whole_.low_bar[i] != 0.0) continue;
+        if (!whole_.is_free(i)) continue;
         least = std::min(least, output);
         largest = std::max(largest, output);
         share = std::max(share, std::fabs(whole_.beta[i]) * whole_.diagonal[i]);
@@ -226,8 +237,8 @@ SvmSolution SvmPathSolver::solve(double C) {
 }
 
 double SvmPathSolver::coefficient(size_t row) const {
-    const bool at_zero = (whole_.label[row] > 0 ? whole_.low_bar : whole_.up_bar)[row] != 0.0;
-    if (at_zero) return 0.0;
+    const bool off_zero = whole_.label[row] > 0 ? whole_.may_fall(row) : whole_.may_rise(row);
+    if (!off_zero) return 0.0;
     const double bound = C_ * whole_.capacity[row] * gram_.factor;
     const double size = std::min(std::fabs(whole_.beta[row]) * gram_.factor, bound);
     return whole_.label[row] * (at_capacity(row) ? bound : size);
@@ -238,7 +249,7 @@ double SvmPathSolver::bias() const {
     double sum = 0.0;
     size_t n_free = 0;
     for (size_t i = 0; i < whole_.n; ++i) {
-        if (whole_.up_bar[i] != 0.0 || whole_.low_bar[i] != 0.0) continue;
+        if (!whole_.is_free(i)) continue;
         sum += whole_.residual[i];
         ++n_free;
     }
@@ -294,10 +305,7 @@ bool SvmPathSolver::move_pair() {
     GatheredRows& kernel = this->kernel();
     const size_t n = state.residual.size(), i = extremes_.up_row;
     const double* rising = kernel.row(i);
-    const SvmPartnerSearch search = {state.residual.data(), state.diagonal.data(),
-                                     state.low_bar.data(),  state.residual[i],
-                                     state.diagonal[i],     least_curvature};
-    const size_t j = passes_.partner(search, rising, n);
+    const size_t j = passes_.partner(state.partner_of(i, least_curvature), rising, n);
     if (j == no_row) return false;
     const double curvature = state.diagonal[i] + state.diagonal[j] - 2.0 * rising[j];
     indefinite_ = indefinite_ || curvature < kernel.surely_negative();
@@ -310,12 +318,12 @@ bool SvmPathSolver::move_pair() {
     state.beta[i] = amount < room_above ? before_i + amount : state.upper[i];
     state.beta[j] = amount < room_below ? before_j - amount : state.lower[j];
     if (state.beta[i] == before_i && state.beta[j] == before_j) return false;
-    state.set_bars(i);
-    state.set_bars(j);
+    state.set_bar(i);
+    state.set_bar(j);
     error_ += unit_rounding *
               (4 * amount + 1 + std::fabs(extremes_.up) + std::fabs(extremes_.low));
     extremes_ =
-        passes_.step(state.residual.data(), rising, kernel.row(j), amount, state.bars(), n);
+        passes_.step(state.residual.data(), rising, kernel.row(j), amount, state.bar.data(), n);
     return true;
 }
 
@@ -323,7 +331,7 @@ void SvmPathSolver::look_around() {
     SvmState& state = this->state();
     // A step of no length, for which any row will do.
     extremes_ = passes_.step(state.residual.data(), state.diagonal.data(), state.diagonal.data(),
-                             0.0, state.bars(), state.residual.size());
+                             0.0, state.bar.data(), state.residual.size());
 }
 
 // Settles all free coefficients at once, if that costs no more than half of the steps since the last
@@ -355,8 +363,8 @@ void SvmPathSolver::shrink() {
     if (state.n < least_rows_for_shrinking) return;
     std::vector<size_t> kept;
     for (size_t i = 0; i < state.n; ++i) {
-        const bool too_high = state.up_bar[i] != 0.0 && state.residual[i] > extremes_.up;
-        const bool too_low = state.low_bar[i] != 0.0 && state.residual[i] < extremes_.low;
+        const bool too_high = !state.may_rise(i) && state.residual[i] > extremes_.up;
+        const bool too_low = !state.may_fall(i) && state.residual[i] < extremes_.low;
         if (!too_high && !too_low) kept.push_back(i);
     }
     if (static_cast<double>(kept.size()) > largest_share_to_shrink * static_cast<double>(state.n))
@@ -364,6 +372,7 @@ void SvmPathSolver::shrink() {
     SvmState smaller;
     smaller.resize(kept.size());
     for (size_t to = 0; to < kept.size(); ++to) smaller.copy_row(to, state, kept[to]);
+    smaller.equal_diagonal = state.equal_diagonal;
     if (shrunk_) {
         save_part();
         for (size_t& row : kept) row = part_rows_[row];
@@ -379,7 +388,7 @@ void SvmPathSolver::shrink() {
 void SvmPathSolver::save_part() {
     for (size_t k = 0; k < part_.n; ++k) {
         whole_.beta[part_rows_[k]] = part_.beta[k];
-        whole_.set_bars(part_rows_[k]);
+        whole_.set_bar(part_rows_[k]);
     }
 }
 

@@ -26,12 +26,17 @@ struct SvmState {
     std::vector<double> label, capacity;    // capacity: the weight times the unit of beta
     std::vector<double> beta, lower, upper;
     // These are padded.
-    std::vector<double> residual, diagonal, up_bar, low_bar;
+    std::vector<double> residual, diagonal, bar;
+    bool equal_diagonal = false;    // as Gaussian kernels have it
 
     void resize(size_t rows);
     void copy_row(size_t to, const SvmState& from, size_t row);
-    void set_bars(size_t row);
-    SvmBars bars() const { return {up_bar.data(), low_bar.data()}; }
+    void compare_diagonal();
+    void set_bar(size_t row);
+    bool may_rise(size_t row) const { return bar[row] >= bars_nothing; }
+    bool may_fall(size_t row) const { return bar[row] <= bars_nothing; }
+    bool is_free(size_t row) const { return bar[row] == bars_nothing; }
+    SvmPartnerSearch partner_of(size_t row, double least_curvature) const;
 };
 
 struct SvmControl {
