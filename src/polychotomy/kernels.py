@@ -64,12 +64,11 @@ class Kernel:
     degree: float = 3
     coef0: float = 0.0
 
-    def of_distances(self, distances: FloatArray) -> FloatArray:
+    def of_distances(self, distances: FloatArray, n_threads: int = 1) -> FloatArray:
         """Return the Gaussian kernel of squared, or the Laplacian of city-block distances."""
-        kernel = np.multiply(distances, -0.5, out=recycled_empty(distances.shape))
-        rows, columns = (np.zeros(size) for size in distances.shape)
-        # exp(2 gamma (-d / 2)), with the core's exponential, which is faster than NumPy's.
-        _core.gaussian_of_products(kernel, rows, columns, self.gamma)
+        kernel = recycled_empty(distances.shape)
+        # The core's exponential is faster than NumPy's.
+        _core.gaussian_of_distances(np.ascontiguousarray(distances), kernel, self.gamma, n_threads)
         return kernel
 
     def of_products(self, products: FloatArray) -> FloatArray:
@@ -142,19 +141,19 @@ class SharedRows:
         part = self.X[rows]
         return np.ascontiguousarray(kernel.between(part, part))
 
-    def gram(self, kernel: Kernel) -> FloatArray:
+    def gram(self, kernel: Kernel, n_threads: int = 1) -> FloatArray:
         """Return the Gram matrix of all rows; the latest is kept."""
         if self._latest is None or self._latest[0] != kernel:
-            self._latest = (kernel, np.ascontiguousarray(self._gram(kernel)))
+            self._latest = (kernel, np.ascontiguousarray(self._gram(kernel, n_threads)))
         return self._latest[1]
 
-    def _gram(self, kernel: Kernel) -> FloatArray:
+    def _gram(self, kernel: Kernel, n_threads: int) -> FloatArray:
         if kernel.name == "precomputed":
             return np.asarray(self.X, dtype=np.float64)
         if kernel.name == "rbf":
-            return kernel.of_distances(self.squared_distances)
+            return kernel.of_distances(self.squared_distances, n_threads)
         if kernel.name == "laplacian":
-            return kernel.of_distances(self.city_block_distances)
+            return kernel.of_distances(self.city_block_distances, n_threads)
         if callable(kernel.name):
             return kernel.between(self.X, self.X)
         return kernel.of_products(self.products)

@@ -304,7 +304,7 @@ def test_jobs_change_no_bit_at_any_limit(digits, limit, code):
 
 
 def test_no_gram_matrix_where_one_solve_would_not_use_it(monkeypatch):
-    def refuse(self, kernel):
+    def refuse(self, kernel, n_threads=1):
         raise AssertionError("a Gram matrix was computed")
 
     monkeypatch.setattr("polychotomy.kernels.SharedRows.gram", refuse)

@@ -1,4 +1,4 @@
-// The Gaussian kernel of inner products: a plain loop, which compilers turn into lanes.
+// The Gaussian kernel of inner products or distances: plain loops, which compilers turn into lanes.
 //
 // Compiled once per instruction set, under the rules of lanes.hpp: the including file defines
 // POLYCHOTOMY_LANES, everything is in an unnamed namespace, and no function of the standard
@@ -41,6 +41,12 @@ inline double exponential(double x) {
     return sum;
 }
 
+// Rounding can make a distance negative; NaN stays.
+inline double bounded_exponential(double x) {
+    const double most = x > 0.0 ? 0.0 : x;
+    return exponential(most < -700.0 ? -700.0 : most);
+}
+
 inline void gaussian_of_products(const GaussianProducts& given) {
     const double twice = 2.0 * given.gamma;
     for (size_t i = 0; i < given.n_rows; ++i) {
@@ -48,11 +54,14 @@ inline void gaussian_of_products(const GaussianProducts& given) {
         const double own = given.row_terms[i];
         for (size_t j = 0; j < given.n_columns; ++j) {
             const double raw = (twice * row[j] - own) - given.column_terms[j];
-            // Rounding can make a distance negative; NaN stays.
-            const double most = raw > 0.0 ? 0.0 : raw;
-            row[j] = exponential(most < -700.0 ? -700.0 : most);
+            row[j] = bounded_exponential(raw);
         }
     }
+}
+
+inline void gaussian_of_distances(const double* distances, double* kernel, size_t count,
+                                  double gamma) {
+    for (size_t k = 0; k < count; ++k) kernel[k] = bounded_exponential(-gamma * distances[k]);
 }
 
 }    // namespace POLYCHOTOMY_LANES

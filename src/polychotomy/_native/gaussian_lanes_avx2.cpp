@@ -6,4 +6,8 @@ namespace polychotomy {
 void gaussian_of_products_avx2(const GaussianProducts& given) {
     avx2::gaussian_of_products(given);
 }
+void gaussian_of_distances_avx2(const double* distances, double* kernel, size_t count,
+                                double gamma) {
+    avx2::gaussian_of_distances(distances, kernel, count, gamma);
+}
 }    // namespace polychotomy

@@ -18,26 +18,9 @@ const SvmPasses& svm_passes_in_use() {
     return svm_passes_baseline;
 }
 
-// ---- the Gram matrix ------------------------------------------------------------------------
+// ---- tasks ----------------------------------------------------------------------------------
 
 namespace {
-
-template <class Entry>
-SvmGramFacts inspect(const Entry* gram, size_t n) {
-    constexpr size_t tile = 32;    // so that a tile and its mirror image stay in the cache
-    SvmGramFacts facts = {true, 0.0, 0.0};
-    for (size_t top = 0; top < n; top += tile)
-        for (size_t left = 0; left <= top; left += tile)
-            for (size_t i = top; i < std::min(top + tile, n); ++i)
-                for (size_t j = left; j < std::min(left + tile, i + 1); ++j) {
-                    const double here = gram[i * n + j], there = gram[j * n + i];
-                    const double size = std::max(std::fabs(here), std::fabs(there));
-                    facts.finite = facts.finite && std::isfinite(here) && std::isfinite(there);
-                    facts.largest = std::max(facts.largest, size);
-                    facts.asymmetry = std::max(facts.asymmetry, std::fabs(here - there));
-                }
-    return facts;
-}
 
 // The power of two that brings the largest entry into [1/2, 1).
 ScaledGram scaled(const SvmProblems& problems) {
@@ -46,25 +29,22 @@ ScaledGram scaled(const SvmProblems& problems) {
     return {problems.gram, std::ldexp(1.0, -std::min(std::max(exponent, -1000), 1000))};
 }
 
-}    // namespace
-
-SvmGramFacts inspect_gram(const SvmGram& gram) {
-    return gram.wide ? inspect(gram.wide, gram.n) : inspect(gram.narrow, gram.n);
+bool has_zeros(const SvmProblems& problems) {
+    const size_t n = problems.gram.n * problems.n_columns;
+    return std::find(problems.labels, problems.labels + n, 0) != problems.labels + n;
 }
-
-// ---- tasks ----------------------------------------------------------------------------------
-
-namespace {
 
 class Worker {
 public:
     Worker(const SvmProblems& problems, const SvmResults& results,
            const std::vector<size_t>& order, const std::atomic<bool>& stop)
         : problems_(problems), results_(results), order_(order), stop_(stop),
+          by_column_(has_zeros(problems)),
           solver_(scaled(problems), {problems.tolerance, problems.max_iterations, &stop}) {}
 
     void run(size_t task) {
-        const size_t subset = task / problems_.n_columns, column = task % problems_.n_columns;
+        const size_t subset = by_column_ ? task % problems_.n_subsets : task / problems_.n_columns;
+        const size_t column = by_column_ ? task / problems_.n_subsets : task % problems_.n_columns;
         if (!collect(subset, column)) {
             for (size_t c = 0; c < problems_.n_C; ++c)
                 write({0.0, 0.0, 0, SvmStatus::untrained}, place(subset, c, column));
@@ -115,6 +95,9 @@ private:
     const SvmResults& results_;
     const std::vector<size_t>& order_;
     const std::atomic<bool>& stop_;
+    // Columns with zeros read their own part of the Gram matrix, which is in the cache for the next
+    // subset; columns without read the same rows, which the solver keeps for the next column.
+    const bool by_column_;
     SvmPathSolver solver_;
     RowNumbers rows_;
     std::vector<double> labels_;

@@ -24,12 +24,6 @@ struct SvmGram {
     size_t n;
 };
 
-struct SvmGramFacts {
-    bool finite;
-    double largest;      // absolute entry
-    double asymmetry;    // the largest |K_ij - K_ji|
-};
-
 struct SvmProblems {
     SvmGram gram;
     double largest_entry;           // of the Gram matrix, absolute
@@ -53,8 +47,6 @@ struct SvmResults {
     std::int64_t* iterations;
     std::int8_t* status;
 };
-
-SvmGramFacts inspect_gram(const SvmGram& gram);
 
 // `interrupted` is called about ten times a second from the calling thread; once it returns true
 // the workers stop, and solve_svm returns false with the results unfinished.

@@ -128,7 +128,8 @@ def solve_svm(
     array([0. , 0.5, 0.5, 0. ])
     """
     gram = _gram(gram)
-    largest = _inspected(gram)
+    threads = _count(n_threads, "n_threads", 1)
+    largest = _inspected(gram, threads)
     n_rows = len(gram)
     signs = _labels(labels, n_rows)
     rows, starts = _subsets(subsets, n_rows)
@@ -139,7 +140,6 @@ def solve_svm(
     limit = max(10_000_000, 100 * n_rows)
     if max_iterations is not None:
         limit = _count(max_iterations, "max_iterations", 0)
-    threads = _count(n_threads, "n_threads", 1)
     shape = (len(starts) - 1, len(path), signs.shape[1])
     solution = SvmSolution(
         coefficients=recycled_zeros((*shape, n_rows)),
@@ -179,9 +179,9 @@ def _gram(values: ArrayLike) -> NDArray[Any]:
     return gram
 
 
-def _inspected(gram: NDArray[Any]) -> float:
+def _inspected(gram: NDArray[Any], n_threads: int) -> float:
     """Return the largest absolute entry after checking that `gram` is finite and symmetric."""
-    finite, largest, asymmetry = _core.inspect_gram(gram)
+    finite, largest, asymmetry = _core.inspect_gram(gram, n_threads)
     if not finite:
         raise ValueError("gram must be finite; it has a NaN or infinite entry.")
     if asymmetry > _ASYMMETRY * largest:

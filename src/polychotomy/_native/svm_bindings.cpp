@@ -4,6 +4,7 @@
 
 #include <nanobind/ndarray.h>
 
+#include "gram.hpp"
 #include "interrupt.hpp"
 #include "svm.hpp"
 
@@ -30,14 +31,32 @@ polychotomy::SvmGram as_gram(const Array<const float, 2>& gram) {
 }
 
 template <class Entry>
-nb::tuple inspect_gram(const Array<const Entry, 2>& gram) {
+nb::tuple inspect_gram(const Array<const Entry, 2>& gram, size_t n_threads) {
     const polychotomy::SvmGram view = as_gram(gram);
+    require(n_threads >= 1, "n_threads must be positive.");
     polychotomy::SvmGramFacts facts;
+    bool finished;
     {
         nb::gil_scoped_release release;
-        facts = polychotomy::inspect_gram(view);
+        finished = polychotomy::inspect_gram(view, facts, n_threads, python_was_interrupted);
     }
+    if (!finished) throw nb::python_error();
     return nb::make_tuple(facts.finite, facts.largest, facts.asymmetry);
+}
+
+void gaussian_of_distances(const Array<const double, 2>& distances, const Array<double, 2>& kernel,
+                           double gamma, size_t n_threads) {
+    require(distances.shape(0) == kernel.shape(0) && distances.shape(1) == kernel.shape(1),
+            "kernel must have the shape of distances.");
+    require(n_threads >= 1, "n_threads must be positive.");
+    bool finished;
+    {
+        nb::gil_scoped_release release;
+        finished = polychotomy::gaussian_of_distances(distances.data(), kernel.data(),
+                                                      kernel.size(), gamma, n_threads,
+                                                      python_was_interrupted);
+    }
+    if (!finished) throw nb::python_error();
 }
 
 void check_subsets(const Array<const std::int64_t, 1>& rows,
@@ -107,7 +126,7 @@ void solve_svm(const Array<const Entry, 2>& gram, double largest_entry,
 
 template <class Entry>
 void define_for(nb::module_& module) {
-    module.def("inspect_gram", &inspect_gram<Entry>, "gram"_a.noconvert());
+    module.def("inspect_gram", &inspect_gram<Entry>, "gram"_a.noconvert(), "n_threads"_a);
     module.def("solve_svm", &solve_svm<Entry>, "gram"_a.noconvert(), "largest_entry"_a,
                "labels"_a.noconvert(), "rows"_a.noconvert(), "starts"_a.noconvert(),
                "C_values"_a.noconvert(), "weights"_a.none(), "tolerance"_a, "max_iterations"_a,
@@ -122,6 +141,8 @@ namespace polychotomy {
 void bind_svm(nb::module_& module) {
     define_for<double>(module);
     define_for<float>(module);
+    module.def("gaussian_of_distances", &::gaussian_of_distances, "distances"_a.noconvert(),
+               "kernel"_a.noconvert(), "gamma"_a, "n_threads"_a);
 }
 
 }    // namespace polychotomy

@@ -45,8 +45,12 @@ struct GaussianProducts {
 };
 
 void gaussian_of_products_baseline(const GaussianProducts& given);
+void gaussian_of_distances_baseline(const double* distances, double* kernel, size_t count,
+                                    double gamma);
 #ifdef POLYCHOTOMY_AVX2
 void gaussian_of_products_avx2(const GaussianProducts& given);
+void gaussian_of_distances_avx2(const double* distances, double* kernel, size_t count,
+                                double gamma);
 #endif
 // By the lanes in use.
 void gaussian_of_products(const GaussianProducts& given);

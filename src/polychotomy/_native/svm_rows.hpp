@@ -65,9 +65,11 @@ private:
     template <class Entry>
     void gather(const Entry* gram, size_t i, double* place) const {
         const Entry* from = gram + numbers_[i] * source_.gram.n;
+        // Copies, or they would be read again after every entry that is written.
+        const std::uint32_t* numbers = numbers_.data();
+        const double factor = source_.factor;
         const size_t n = numbers_.size();
-        for (size_t k = 0; k < n; ++k)
-            place[k] = source_.factor * from[numbers_[k]];
+        for (size_t k = 0; k < n; ++k) place[k] = factor * from[numbers[k]];
         for (size_t k = n; k < stride_; ++k) place[k] = 0;
     }
 

@@ -139,7 +139,9 @@ class KernelColumns:
                 )
             elif within:
                 n_threads = most_threads(len(labels), n_threads, limit)
-                solved = self.solver.solve(state.gram(kernel), labels, subsets, weights, n_threads)
+                solved = self.solver.solve(
+                    state.gram(kernel, n_threads), labels, subsets, weights, n_threads
+                )
             else:
                 solved = self._solve_by_column(
                     state, kernel, labels, subsets, weights, options, limit
@@ -166,7 +168,7 @@ class KernelColumns:
         subsets = [train for train, _ in splits]
         with single_threaded_blas():
             with stage("kernel"):
-                gram = state.gram(kernel)
+                gram = state.gram(kernel, n_threads)
             with stage("solver"):
                 path = self.solver.solve_path(gram, labels, subsets, values, weights, n_threads)
             with stage("scores"):

@@ -1,0 +1,60 @@
+"""Gram matrices from distances, and the look at them before they are used."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polychotomy._native import _core
+from polychotomy.kernels import Kernel
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("shape", [(0, 0), (1, 1), (3, 7), (300, 411)])
+def test_the_kernel_of_distances_is_its_exponential(shape, n_threads):
+    distances = np.random.default_rng(0).exponential(3.0, shape)
+    found = Kernel("rbf", gamma=0.7).of_distances(distances, n_threads)
+    np.testing.assert_allclose(found, np.exp(-0.7 * distances), rtol=1e-15)
+
+
+def test_distances_at_the_ends():
+    distances = np.array([[0.0, -1e-12, 1e300, np.inf, np.nan]])
+    found = Kernel("rbf").of_distances(distances)[0]
+    assert found[:2].tolist() == [1.0, 1.0]
+    assert (found[2:4] < 1e-300).all()
+    assert np.isnan(found[4])
+
+
+@given(
+    n=st.integers(1, 100),
+    seed=st.integers(0, 1000),
+    dtype=st.sampled_from([np.float64, np.float32]),
+    n_threads=st.integers(1, 3),
+)
+def test_facts_are_those_of_numpy(n, seed, dtype, n_threads):
+    gram = np.random.default_rng(seed).normal(size=(n, n)).astype(dtype)
+    finite, largest, asymmetry = _core.inspect_gram(gram, n_threads)
+    wide = gram.astype(float)
+    assert finite
+    assert largest == np.abs(wide).max()
+    assert asymmetry == np.abs(wide - wide.T).max()
+
+
+@given(n=st.integers(1, 100), data=st.data(), value=st.sampled_from([np.nan, np.inf, -np.inf]))
+def test_one_entry_that_is_not_finite_is_found(n, data, value):
+    gram = np.ones((n, n))
+    i, j = data.draw(st.integers(0, n - 1)), data.draw(st.integers(0, n - 1))
+    gram[i, j] = value
+    assert not _core.inspect_gram(gram, 1)[0]
+
+
+def test_shapes_are_checked():
+    square = np.ones((2, 2))
+    with pytest.raises(ValueError, match="square"):
+        _core.inspect_gram(np.ones((2, 3)), 1)
+    with pytest.raises(ValueError, match="n_threads"):
+        _core.inspect_gram(square, 0)
+    with pytest.raises(ValueError, match="shape of distances"):
+        _core.gaussian_of_distances(square, np.ones((2, 3)), 1.0, 1)
+    with pytest.raises(ValueError, match="n_threads"):
+        _core.gaussian_of_distances(square, square.copy(), 1.0, 0)
