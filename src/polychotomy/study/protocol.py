@@ -135,16 +135,17 @@ def _plan(unit: Unit, y: NDArray[Any]) -> Plan:
     from sklearn.model_selection import StratifiedKFold
 
     search = unit.definition["search"]
-    # A random part of a small set may have no class with a row for every fold.
+    # A random part of a small set may have no class with a row for every fold. Methods that are not
+    # tuned need none, so that it is for the others to fail where there are not even two.
     largest = int(np.unique(y, return_counts=True)[1].max())
-    if largest < search["folds"]:
+    n_folds = min(search["folds"], max(largest, 2))
+    if n_folds < search["folds"]:
         warnings.warn(
-            f"No class has more than {largest} training rows: {largest} folds in place of "
+            f"No class has more than {largest} training rows: {n_folds} folds in place of "
             f"{search['folds']}.",
             UserWarning,
             stacklevel=2,
         )
-    n_folds = min(search["folds"], largest)
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=unit.seed("folds"))
     learner = unit.definition["methods"][0].get("learner")
     return Plan(
