@@ -515,6 +515,53 @@ def test_rounding_makes_no_free_support_vectors():
         assert solution.biases[0, place, 0] == pytest.approx(bias, abs=1e-9)
 
 
+# ---- single precision -----------------------------------------------------------------------
+
+
+def assert_optimal(gram, labels, C_values, weights, tolerance):
+    """Check, in double precision, the tolerance that was asked for, and the bias."""
+    solution = solve_svm(gram, labels, everything(gram), C_values, weights, tolerance)
+    assert (solution.status == SvmStatus.CONVERGED).all()
+    for place, C in enumerate(C_values):
+        bounds = np.full(len(gram), C) if weights is None else C * weights
+        for column, signs in enumerate(labels.T):
+            coefficients = solution.coefficients[0, place, column]
+            gap, scale = violation(gram, signs, bounds, coefficients)
+            assert gap <= tolerance * scale * (1 + 1e-6) + 1e-14 * np.abs(coefficients).sum()
+            rows = signs != 0
+            inner = gram[np.ix_(rows, rows)]
+            up, low = extremes(inner, signs[rows], bounds[rows], coefficients[rows])
+            bias = solution.biases[0, place, column]
+            assert min(up, low) - tolerance * scale <= bias <= max(up, low) + tolerance * scale
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sigma2", [0.1, 10.0, 1000.0])
+@pytest.mark.parametrize("name", ["wine", "digits", "segment", "vehicle"])
+def test_single_precision_keeps_the_tolerance_along_the_path(name, sigma2, weighted):
+    X, y = sample(name, 600)
+    labels = np.concatenate([one_vs_rest(y), one_vs_one(y)[:, :5]], axis=1)
+    weights = np.random.default_rng(0).uniform(0.2, 3, len(y)) if weighted else None
+    assert_optimal(gaussian(X, sigma2), labels, GRID, weights, 1e-3)
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-4])
+@pytest.mark.parametrize("C", [10.0, 1e3, 1e5])
+@pytest.mark.parametrize("sigma2", [1.0, 100.0, 1000.0])
+def test_double_precision_takes_over_where_single_is_not_enough(sigma2, C, tolerance):
+    X, labels = noisy_problem(200)
+    assert_optimal(gaussian(X, sigma2), labels, [C], None, tolerance)
+
+
+def test_single_precision_sees_that_a_gram_is_indefinite():
+    X, labels = noisy_problem(200)
+    gram = gaussian(X, 1.0)
+    gram[0, 1] = gram[1, 0] = 1.0 + 1e-9  # less than single precision can tell from 1
+    labels[:2, 0] = 1, -1
+    solution = solve_svm(gram, labels, everything(gram), [1.0])
+    assert (solution.status == SvmStatus.INDEFINITE).all()
+
+
 # ---- threads, lanes, signals ----------------------------------------------------------------
 
 

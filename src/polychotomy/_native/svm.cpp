@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "crew.hpp"
@@ -11,16 +12,38 @@
 
 namespace polychotomy {
 
-const SvmPasses& svm_passes_in_use() {
+namespace {
+
+const SvmPassesOfBoth& passes_of_both() {
 #ifdef POLYCHOTOMY_AVX2
     if (std::strcmp(lanes_in_use(), avx2_lanes.name) == 0) return svm_passes_avx2;
 #endif
     return svm_passes_baseline;
 }
 
+}    // namespace
+
+template <>
+const SvmPasses<float>& svm_passes_in_use() {
+    return passes_of_both().narrow;
+}
+
+template <>
+const SvmPasses<double>& svm_passes_in_use() {
+    return passes_of_both().wide;
+}
+
 // ---- tasks ----------------------------------------------------------------------------------
 
 namespace {
+
+// Where single precision is tried: not for few rows, where it saves nothing, nor for smaller
+// tolerances, nor for bounds outside, which make squares that it has no room for.
+constexpr size_t least_single_rows = 128;
+constexpr double least_single_tolerance = 1e-4;
+constexpr double least_single_bound = 1e-6, largest_single_bound = 1e6;
+// It gives up after this many steps a row, and a few.
+constexpr std::int64_t single_steps_a_row = 20, few_steps = 1000;
 
 // The power of two that brings the largest entry into [1/2, 1).
 ScaledGram scaled(const SvmProblems& problems) {
@@ -39,8 +62,9 @@ public:
     Worker(const SvmProblems& problems, const SvmResults& results,
            const std::vector<size_t>& order, const std::atomic<bool>& stop)
         : problems_(problems), results_(results), order_(order), stop_(stop),
-          by_column_(has_zeros(problems)),
-          solver_(scaled(problems), {problems.tolerance, problems.max_iterations, &stop}) {}
+          by_column_(has_zeros(problems)), factor_(scaled(problems).factor),
+          single_(scaled(problems), {problems.tolerance, &stop}),
+          double_(scaled(problems), {problems.tolerance, &stop}) {}
 
     void run(size_t task) {
         const size_t subset = by_column_ ? task % problems_.n_subsets : task / problems_.n_columns;
@@ -50,19 +74,67 @@ public:
                 write({0.0, 0.0, 0, SvmStatus::untrained}, place(subset, c, column));
             return;
         }
-        solver_.begin(rows_, labels_, problems_.weights);
+        begin();
         for (const size_t c : order_) {
-            const SvmSolution solution = solver_.solve(problems_.C_values[c]);
+            const SvmSolution solution = solve(problems_.C_values[c]);
             if (stop_.load(std::memory_order_relaxed)) return;
             write(solution, place(subset, c, column));
             double* coefficients =
                 results_.coefficients + place(subset, c, column) * problems_.gram.n;
-            for (size_t i = 0; i < rows_.size(); ++i)
-                coefficients[rows_[i]] += solver_.coefficient(i);
+            for (size_t i = 0; i < rows_.size(); ++i) coefficients[rows_[i]] += coefficient(i);
         }
     }
 
 private:
+    void begin() {
+        in_single_ = fits_single();
+        if (!in_single_) return begin_in_double();
+        double_.release();
+        single_.begin(rows_, labels_, problems_.weights);
+    }
+
+    // One of the solvers has kernel rows at a time: a thread has no more memory than for those.
+    void begin_in_double() {
+        in_single_ = false;
+        single_.release();
+        double_.begin(rows_, labels_, problems_.weights);
+    }
+
+    // In single precision as long as that is enough, from there on in double.
+    SvmSolution solve(double C) {
+        const std::int64_t most = problems_.max_iterations;
+        if (!in_single_) return double_.solve(C, most);
+        const auto n = static_cast<std::int64_t>(rows_.size());
+        const std::int64_t enough = std::min(most, few_steps + single_steps_a_row * n);
+        const SvmSolution first = single_.solve(C, enough);
+        if (first.status != SvmStatus::iteration_limit || first.iterations >= most) return first;
+        if (stop_.load(std::memory_order_relaxed)) return first;
+        begin_in_double();
+        SvmSolution second = double_.solve_from(single_.betas(), C, most - first.iterations);
+        second.iterations += first.iterations;
+        return second;
+    }
+
+    double coefficient(size_t row) const {
+        return in_single_ ? single_.coefficient(row) : double_.coefficient(row);
+    }
+
+    bool fits_single() const {
+        if (rows_.size() < least_single_rows) return false;
+        double least = 1.0, largest = 1.0;
+        if (problems_.weights) {
+            least = std::numeric_limits<double>::infinity();
+            largest = 0.0;
+            for (const std::uint32_t row : rows_) {
+                least = std::min(least, problems_.weights[row]);
+                largest = std::max(largest, problems_.weights[row]);
+            }
+        }
+        return problems_.tolerance >= least_single_tolerance && problems_.n_C > 0 &&
+               least * problems_.C_values[order_.front()] >= least_single_bound * factor_ &&
+               largest * problems_.C_values[order_.back()] <= largest_single_bound * factor_;
+    }
+
     // The rows of a task; false if a sign is missing.
     bool collect(size_t subset, size_t column) {
         rows_.clear();
@@ -98,7 +170,10 @@ private:
     // Columns with zeros read their own part of the Gram matrix, which is in the cache for the next
     // subset; columns without read the same rows, which the solver keeps for the next column.
     const bool by_column_;
-    SvmPathSolver solver_;
+    const double factor_;
+    SvmPathSolver<float> single_;
+    SvmPathSolver<double> double_;
+    bool in_single_ = false;
     RowNumbers rows_;
     std::vector<double> labels_;
 };

@@ -12,8 +12,8 @@ namespace polychotomy {
 
 namespace {
 
-SvmState state_of(const SvmBlock& block) {
-    SvmState state;
+SvmState<double> state_of(const SvmBlock& block) {
+    SvmState<double> state;
     state.resize(block.n);
     for (size_t i = 0; i < block.n; ++i) {
         state.beta[i] = block.beta[i];
@@ -36,7 +36,7 @@ std::vector<double> padded_rows(const SvmBlock& block) {
 }
 
 // Moves row i up and row j down as far as that gains; false if rounding leaves nothing to move.
-bool move(SvmState& state, size_t i, size_t j, double wanted, double& amount) {
+bool move(SvmState<double>& state, size_t i, size_t j, double wanted, double& amount) {
     const double room_above = state.upper[i] - state.beta[i];
     const double room_below = state.beta[j] - state.lower[j];
     amount = std::min(wanted, std::min(room_above, room_below));
@@ -51,8 +51,8 @@ bool move(SvmState& state, size_t i, size_t j, double wanted, double& amount) {
 }    // namespace
 
 std::int64_t solve_svm_block(const SvmBlock& block) {
-    const SvmPasses& passes = svm_passes_in_use();
-    SvmState state = state_of(block);
+    const SvmPasses<double>& passes = svm_passes_in_use<double>();
+    SvmState<double> state = state_of(block);
     const std::vector<double> rows = padded_rows(block);
     const size_t stride = padded(block.n);
     SvmExtremes extremes = passes.step(state.residual.data(), rows.data(), rows.data(), 0.0,
@@ -81,7 +81,7 @@ std::int64_t solve_svm_block(const SvmBlock& block) {
 void subtract_rows(double* residual, size_t n, const double* rows, const std::int64_t* places,
                    const double* amounts, size_t count) {
     constexpr size_t tile = 2048;    // residuals that stay in the cache while rows go by
-    const SvmPasses& passes = svm_passes_in_use();
+    const SvmPasses<double>& passes = svm_passes_in_use<double>();
     for (size_t start = 0; start < n; start += tile) {
         const size_t width = std::min(tile, n - start), full = width - width % svm_padding;
         for (size_t k = 0; k < count; ++k) {

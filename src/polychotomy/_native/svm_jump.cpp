@@ -19,7 +19,8 @@ constexpr double never = 1e15;
 
 }    // namespace
 
-double SvmJump::look(const SvmState& state) {
+template <class Real>
+double SvmJump<Real>::look(const SvmState<Real>& state) {
     free_.clear();
     for (size_t i = 0; i < state.n; ++i)
         if (state.is_free(i)) free_.push_back(i);
@@ -28,20 +29,23 @@ double SvmJump::look(const SvmState& state) {
     return (m * m * m / 3 + 2 * m * n) / (operations_a_row * n);
 }
 
-double SvmJump::move(SvmState& state, GatheredRows& kernel) {
+template <class Real>
+double SvmJump<Real>::move(SvmState<Real>& state, GatheredRows<Real>& kernel) {
     if (free_.size() < 2 || !factorise_free(state, kernel)) return 0.0;
     find_direction(state);
     const size_t n = state.residual.size();
     change_.assign(n, 0.0);
-    double slope = 0.0, curvature = 0.0, size = 0.0;
+    double slope = 0.0, curvature = 0.0, largest = 0.0, squares = 0.0;
     for (size_t k = 0; k < free_.size(); ++k)
         passes_.subtract(change_.data(), kernel.row(free_[k]), -direction_[k], n);
     for (size_t k = 0; k < free_.size(); ++k) {
         slope += direction_[k] * state.residual[free_[k]];
         curvature += direction_[k] * change_[free_[k]];
-        size += std::fabs(direction_[k]);
+        largest = std::max(largest, std::fabs(direction_[k]));
     }
-    if (!(slope > 0.0) || !std::isfinite(size)) return 0.0;
+    if (!(slope > 0.0) || !std::isfinite(largest)) return 0.0;
+    // In units of the largest, which squares can neither overflow nor vanish in.
+    for (const double d : direction_) squares += (d / largest) * (d / largest);
     const double longest = longest_step(state);
     const double best = curvature > 0.0 ? slope / curvature : longest;
     const double step = std::min(best, longest);
@@ -52,11 +56,13 @@ double SvmJump::move(SvmState& state, GatheredRows& kernel) {
         state.beta[i] = std::min(std::max(moved, state.lower[i]), state.upper[i]);
         state.set_bar(i);
     }
-    passes_.subtract(state.residual.data(), change_.data(), step, n);
-    return step * size;
+    for (size_t k = 0; k < n; ++k)
+        state.residual[k] = static_cast<Real>(state.residual[k] - step * change_[k]);
+    return step * largest * std::sqrt(squares);
 }
 
-bool SvmJump::factorise_free(const SvmState& state, GatheredRows& kernel) {
+template <class Real>
+bool SvmJump<Real>::factorise_free(const SvmState<Real>& state, GatheredRows<Real>& kernel) {
     const size_t m = free_.size(), order = padded_order(m);
     for (double lift = least_lift; lift < largest_lift; lift *= 100.0) {
         factor_.resize(order);
@@ -67,8 +73,8 @@ bool SvmJump::factorise_free(const SvmState& state, GatheredRows& kernel) {
                 to[i] = 1.0;
                 continue;
             }
-            const double* from = kernel.row(free_[i]);
-            for (size_t j = 0; j <= i; ++j) to[j] = from[free_[j]];
+            // Rounded to single precision the matrix might not be positive definite.
+            for (size_t j = 0; j <= i; ++j) to[j] = kernel.entry(free_[i], free_[j]);
             to[i] += lift * std::fabs(state.diagonal[free_[i]]);
         }
         if (factorise(factor_, klr_kernels(), stop_)) return true;
@@ -77,7 +83,8 @@ bool SvmJump::factorise_free(const SvmState& state, GatheredRows& kernel) {
     return false;
 }
 
-void SvmJump::find_direction(const SvmState& state) {
+template <class Real>
+void SvmJump<Real>::find_direction(const SvmState<Real>& state) {
     const size_t m = free_.size(), order = factor_.order(), stride = factor_.stride();
     direction_.assign(order, 0.0);
     constant_.assign(order, 0.0);
@@ -101,7 +108,8 @@ void SvmJump::find_direction(const SvmState& state) {
     for (size_t k = 0; k < m; ++k) direction_[k] -= left / static_cast<double>(m);
 }
 
-double SvmJump::longest_step(const SvmState& state) const {
+template <class Real>
+double SvmJump<Real>::longest_step(const SvmState<Real>& state) const {
     double longest = std::numeric_limits<double>::infinity();
     for (size_t k = 0; k < free_.size(); ++k) {
         const double d = direction_[k], beta = state.beta[free_[k]];
@@ -111,5 +119,8 @@ double SvmJump::longest_step(const SvmState& state) const {
     }
     return longest;
 }
+
+template class SvmJump<float>;
+template class SvmJump<double>;
 
 }    // namespace polychotomy

@@ -12,25 +12,27 @@
 
 namespace polychotomy {
 
+template <class Real>
 struct SvmState;
 
+template <class Real>
 class SvmJump {
 public:
-    SvmJump(const SvmPasses& passes, const StopFlag& stop) : passes_(passes), stop_(stop) {}
+    SvmJump(const SvmPasses<Real>& passes, const StopFlag& stop) : passes_(passes), stop_(stop) {}
 
     // Chooses the free rows; returns about how many steps of pairs would cost as much.
-    double look(const SvmState& state);
-    // Moves the free coefficients, and the residuals with them. Returns the sum of the absolute
-    // changes, 0 if there is no way up.
-    double move(SvmState& state, GatheredRows& kernel);
+    double look(const SvmState<Real>& state);
+    // Moves the free coefficients, and the residuals with them. Returns the length of the step,
+    // 0 if there is no way up.
+    double move(SvmState<Real>& state, GatheredRows<Real>& kernel);
     size_t n_free() const { return free_.size(); }
 
 private:
-    bool factorise_free(const SvmState& state, GatheredRows& kernel);
-    void find_direction(const SvmState& state);
-    double longest_step(const SvmState& state) const;
+    bool factorise_free(const SvmState<Real>& state, GatheredRows<Real>& kernel);
+    void find_direction(const SvmState<Real>& state);
+    double longest_step(const SvmState<Real>& state) const;
 
-    const SvmPasses& passes_;
+    const SvmPasses<Real>& passes_;
     const StopFlag& stop_;
     std::vector<size_t> free_;
     SquareMatrix factor_;

@@ -1,8 +1,8 @@
 // The passes of svm_passes.hpp, several rows at once.
 //
 // Compiled once per instruction set, under the rules of lanes.hpp: the including file defines
-// POLYCHOTOMY_LANES and POLYCHOTOMY_LANE_COUNT, everything is in an unnamed namespace, and no
-// function of the standard library is used.
+// POLYCHOTOMY_LANES and POLYCHOTOMY_LANE_COUNT, the number of doubles in a register; everything is
+// in an unnamed namespace, and no function of the standard library is used.
 
 #include <cmath>
 #include <cstring>
@@ -13,54 +13,99 @@ namespace polychotomy {
 namespace {
 namespace POLYCHOTOMY_LANES {
 
+// A register of values, and one of row numbers that fits its comparisons.
+template <class Real>
+struct Registers;
+
 #if defined(__GNUC__) || defined(__clang__)
 
-constexpr size_t W = POLYCHOTOMY_LANE_COUNT;
-typedef double Lane __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
-typedef long long Count __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
+template <>
+struct Registers<double> {
+    static constexpr size_t width = POLYCHOTOMY_LANE_COUNT;
+    typedef double Lane __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
+    typedef long long Count __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
+    typedef long long Number;
+};
 
-inline Lane all(double x) { return x - Lane{}; }
-inline Count all_counts(long long x) { return x - Count{}; }
-inline Lane load(const double* from) {
-    Lane lane;
-    std::memcpy(&lane, from, sizeof lane);
-    return lane;
+template <>
+struct Registers<float> {
+    static constexpr size_t width = 2 * POLYCHOTOMY_LANE_COUNT;
+    typedef float Lane __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
+    typedef int Count __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
+    typedef int Number;
+};
+
+template <class Lane>
+inline auto at(const Lane& lane, size_t w) {
+    return lane[w];
 }
-inline void store(double* to, Lane lane) { std::memcpy(to, &lane, sizeof lane); }
-inline double at(const Lane& lane, size_t w) { return lane[w]; }
-inline size_t at(const Count& lane, size_t w) { return static_cast<size_t>(lane[w]); }
-inline Count first_rows() {
-    Count rows;
-    for (size_t w = 0; w < W; ++w) rows[w] = static_cast<long long>(w);
-    return rows;
+template <class Lane, class Entry>
+inline void set(Lane& lane, size_t w, Entry value) {
+    lane[w] = value;
 }
 
 #else
 
 // One row at a time for compilers without vector types.
-constexpr size_t W = 1;
-typedef double Lane;
-typedef long long Count;
+template <class Real>
+struct Registers {
+    static constexpr size_t width = 1;
+    typedef Real Lane;
+    typedef long long Count;
+    typedef long long Number;
+};
 
-inline Lane all(double x) { return x; }
-inline Count all_counts(long long x) { return x; }
-inline Lane load(const double* from) { return *from; }
-inline void store(double* to, Lane lane) { *to = lane; }
-inline double at(Lane lane, size_t) { return lane; }
-inline size_t at(Count lane, size_t) { return static_cast<size_t>(lane); }
-inline Count first_rows() { return 0; }
+template <class Lane>
+inline Lane at(const Lane& lane, size_t) {
+    return lane;
+}
+template <class Lane, class Entry>
+inline void set(Lane& lane, size_t, Entry value) {
+    lane = value;
+}
 
 #endif
 
-constexpr double infinity = HUGE_VAL;
+template <class Real>
+using Lane = typename Registers<Real>::Lane;
+template <class Real>
+using Count = typename Registers<Real>::Count;
+template <class Real>
+using Number = typename Registers<Real>::Number;
+
+template <class Real>
+inline Lane<Real> all(Real x) {
+    return x - Lane<Real>{};
+}
+template <class Real>
+inline Count<Real> all_counts(Number<Real> x) {
+    return x - Count<Real>{};
+}
+template <class Real>
+inline Lane<Real> load(const Real* from) {
+    Lane<Real> lane;
+    std::memcpy(&lane, from, sizeof lane);
+    return lane;
+}
+template <class Real>
+inline void store(Real* to, Lane<Real> lane) {
+    std::memcpy(to, &lane, sizeof lane);
+}
+template <class Real>
+inline Count<Real> first_rows() {
+    Count<Real> rows{};
+    for (size_t w = 0; w < Registers<Real>::width; ++w) set(rows, w, static_cast<Number<Real>>(w));
+    return rows;
+}
 
 // The largest value of a stream of lanes and where it was, lane by lane.
+template <class Real>
 struct Largest {
-    Lane value;
-    Count row;
+    Lane<Real> value;
+    Count<Real> row;
 
-    explicit Largest(double start) : value(all(start)), row(all_counts(-1)) {}
-    void see(Lane candidate, Count here) {
+    explicit Largest(Real start) : value(all(start)), row(all_counts<Real>(-1)) {}
+    void see(Lane<Real> candidate, Count<Real> here) {
         const auto better = candidate > value;
         value = better ? candidate : value;
         row = better ? here : row;
@@ -68,89 +113,99 @@ struct Largest {
 };
 
 // The largest quotient of a stream, found without a division: a / b > c / d if ad > cb.
+template <class Real>
 struct LargestQuotient {
-    Lane top = all(0.0), bottom = all(1.0);
-    Count row = all_counts(-1);
+    Lane<Real> top = all(Real(0)), bottom = all(Real(1));
+    Count<Real> row = all_counts<Real>(-1);
 
-    void see(Lane new_top, Lane new_bottom, Count here) {
+    void see(Lane<Real> new_top, Lane<Real> new_bottom, Count<Real> here) {
         const auto better = new_top * bottom > top * new_bottom;
         top = better ? new_top : top;
         bottom = better ? new_bottom : bottom;
         row = better ? here : row;
     }
-    Largest quotient() const {
-        Largest found(0.0);
+    Largest<Real> quotient() const {
+        Largest<Real> found(Real(0));
         found.see(top / bottom, row);
         return found;
     }
 };
 
+template <class Real>
 struct Best {
-    double value;
+    Real value;
     size_t row;
 };
 
 // The best of two streams over the even and the odd blocks; the smallest row among equals. There
 // are no branches, which could hardly be predicted.
-inline Best best_of(const Largest& even, const Largest& odd) {
-    const Lane values = odd.value > even.value ? odd.value : even.value;
-    double value = at(values, 0);
+template <class Real>
+inline Best<Real> best_of(const Largest<Real>& even, const Largest<Real>& odd) {
+    constexpr size_t W = Registers<Real>::width;
+    const Lane<Real> values = odd.value > even.value ? odd.value : even.value;
+    Real value = at(values, 0);
     for (size_t w = 1; w < W; ++w) value = at(values, w) > value ? at(values, w) : value;
-    const Lane target = all(value);
-    const Count last = all_counts(-1);
-    // As unsigned numbers the rows of what is not the best are larger than any other.
-    const Count even_rows = even.value == target ? even.row : last;
-    const Count odd_rows = odd.value == target ? odd.row : last;
+    const Lane<Real> target = all(value);
+    const Count<Real> none = all_counts<Real>(-1);
+    // As an unsigned number -1, which stands for what is not the best, is larger than any row.
+    const Count<Real> even_rows = even.value == target ? even.row : none;
+    const Count<Real> odd_rows = odd.value == target ? odd.row : none;
     size_t row = no_row;
     for (size_t w = 0; w < W; ++w) {
-        row = at(even_rows, w) < row ? at(even_rows, w) : row;
-        row = at(odd_rows, w) < row ? at(odd_rows, w) : row;
+        const auto first = static_cast<size_t>(at(even_rows, w));
+        const auto second = static_cast<size_t>(at(odd_rows, w));
+        row = first < row ? first : row;
+        row = second < row ? second : row;
     }
     return {value, row};
 }
 
-SvmExtremes step(double* residual, const double* rising, const double* falling, double amount,
-                 const double* bar, size_t n) {
-    const Lane factor = all(amount), zero = all(0.0);
-    Largest up_even(-infinity), up_odd(-infinity);
-    Lane low_even = all(infinity), low_odd = all(infinity);
-    Count here = first_rows();
-    const auto advance = [&](size_t k, Largest& up, Lane& low) {
-        const Lane r = load(residual + k) - factor * (load(rising + k) - load(falling + k));
+template <class Real>
+SvmExtremes step(Real* residual, const Real* rising, const Real* falling, Real amount,
+                 const Real* bar, size_t n) {
+    constexpr size_t W = Registers<Real>::width;
+    constexpr Real infinity = static_cast<Real>(HUGE_VAL);
+    const Lane<Real> factor = all(amount), zero = all(Real(0));
+    Largest<Real> up_even(-infinity), up_odd(-infinity);
+    Lane<Real> low_even = all(infinity), low_odd = all(infinity);
+    Count<Real> here = first_rows<Real>();
+    const auto advance = [&](size_t k, Largest<Real>& up, Lane<Real>& low) {
+        const Lane<Real> r = load(residual + k) - factor * (load(rising + k) - load(falling + k));
         store(residual + k, r);
         // The forms of these comparisons let NaN, which bars both, through to the sums.
-        const Lane both = load(bar + k), up_bar = both > zero ? zero : both;
-        const Lane low_value = r + (both < zero ? zero : both);
+        const Lane<Real> both = load(bar + k), up_bar = both > zero ? zero : both;
+        const Lane<Real> low_value = r + (both < zero ? zero : both);
         up.see(r + up_bar, here);
         low = low_value < low ? low_value : low;
-        here += static_cast<long long>(W);
+        here += static_cast<Number<Real>>(W);
     };
     for (size_t k = 0; k < n; k += 2 * W) {
         advance(k, up_even, low_even);
         advance(k + W, up_odd, low_odd);
     }
-    const Best best = best_of(up_even, up_odd);
-    const Lane low = low_even < low_odd ? low_even : low_odd;
-    double least = at(low, 0);
+    const Best<Real> best = best_of(up_even, up_odd);
+    const Lane<Real> low = low_even < low_odd ? low_even : low_odd;
+    Real least = at(low, 0);
     for (size_t w = 1; w < W; ++w) least = at(low, w) < least ? at(low, w) : least;
     return {best.value, best.row, least};
 }
 
-template <bool equal_diagonal>
-size_t find_partner(const SvmPartnerSearch& search, const double* row, size_t n) {
-    const Lane own = all(search.own_residual), own_diagonal = all(search.own_diagonal);
-    const Lane least = all(search.least_curvature), zero = all(0.0);
-    LargestQuotient even, odd;
-    Count here = first_rows();
-    const auto look = [&](size_t k, LargestQuotient& largest) {
-        const Lane both = load(search.bar + k), low_bar = both < zero ? zero : both;
-        const Lane gap = own - (load(search.residual + k) + low_bar);
-        const Lane right = gap > zero ? gap : zero;
-        const Lane other = equal_diagonal ? own_diagonal : load(search.diagonal + k);
-        const Lane raw = own_diagonal + other - 2.0 * load(row + k);
-        const Lane curvature = raw > least ? raw : least;
+template <bool equal_diagonal, class Real>
+size_t find_partner(const SvmPartnerSearch<Real>& search, const Real* row, size_t n) {
+    constexpr size_t W = Registers<Real>::width;
+    const Lane<Real> own = all(search.own_residual), own_diagonal = all(search.own_diagonal);
+    const Lane<Real> least = all(search.least_curvature), zero = all(Real(0));
+    LargestQuotient<Real> even, odd;
+    Count<Real> here = first_rows<Real>();
+    const auto look = [&](size_t k, LargestQuotient<Real>& largest) {
+        const Lane<Real> both = load(search.bar + k), low_bar = both < zero ? zero : both;
+        const Lane<Real> gap = own - (load(search.residual + k) + low_bar);
+        const Lane<Real> right = gap > zero ? gap : zero;
+        const Lane<Real> other = equal_diagonal ? own_diagonal : load(search.diagonal + k);
+        const Lane<Real> raw = own_diagonal + other - Real(2) * load(row + k);
+        const Lane<Real> curvature = raw > least ? raw : least;
         largest.see(right * right, curvature, here);
-        here += static_cast<long long>(W);
+        here += static_cast<Number<Real>>(W);
     };
     for (size_t k = 0; k < n; k += 2 * W) {
         look(k, even);
@@ -159,14 +214,21 @@ size_t find_partner(const SvmPartnerSearch& search, const double* row, size_t n)
     return best_of(even.quotient(), odd.quotient()).row;
 }
 
-size_t partner(const SvmPartnerSearch& search, const double* row, size_t n) {
-    return search.diagonal ? find_partner<false>(search, row, n) : find_partner<true>(search, row, n);
+template <class Real>
+size_t partner(const SvmPartnerSearch<Real>& search, const Real* row, size_t n) {
+    return search.diagonal ? find_partner<false>(search, row, n)
+                           : find_partner<true>(search, row, n);
 }
 
-void subtract(double* residual, const double* row, double amount, size_t n) {
-    const Lane factor = all(amount);
-    for (size_t k = 0; k < n; k += W)
-        store(residual + k, load(residual + k) - factor * load(row + k));
+template <class Real>
+void subtract(double* sums, const Real* row, double amount, size_t n) {
+    // Left to the compiler, which has no other registers for two precisions at once.
+    for (size_t k = 0; k < n; ++k) sums[k] -= amount * row[k];
+}
+
+template <class Real>
+constexpr SvmPasses<Real> passes() {
+    return {step<Real>, partner<Real>, subtract<Real>};
 }
 
 }    // namespace POLYCHOTOMY_LANES

@@ -4,5 +4,5 @@
 #include "svm_lanes.hpp"
 
 namespace polychotomy {
-const SvmPasses svm_passes_avx2 = {avx2::step, avx2::partner, avx2::subtract};
+const SvmPassesOfBoth svm_passes_avx2 = {avx2::passes<float>(), avx2::passes<double>()};
 }

@@ -4,5 +4,5 @@
 #include "svm_lanes.hpp"
 
 namespace polychotomy {
-const SvmPasses svm_passes_baseline = {baseline::step, baseline::partner, baseline::subtract};
+const SvmPassesOfBoth svm_passes_baseline = {baseline::passes<float>(), baseline::passes<double>()};
 }

@@ -11,8 +11,16 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double unit_rounding = std::numeric_limits<double>::epsilon() / 2;
 
-// Stands for curvatures that are smaller or negative, as in LIBSVM; entries are at most 1 here.
+template <class Real>
+constexpr bool is_single = sizeof(Real) == sizeof(float);
+
+// Stands for curvatures that are smaller or negative, as in LIBSVM; entries are at most 1 here. In
+// single precision a partner is not chosen for a curvature that is all rounding.
 constexpr double least_curvature = 1e-12;
+template <class Real>
+constexpr double least_curvature_to_choose = is_single<Real> ? 1e-6 : least_curvature;
+// Below, a curvature in single precision is computed again.
+constexpr double doubtful_curvature = 1e-3;
 
 // Bounds are kept where products with them can neither overflow nor vanish.
 constexpr double least_bound = 1e-290;
@@ -28,6 +36,10 @@ constexpr size_t least_rows_for_shrinking = 100;
 constexpr double largest_share_to_shrink = 0.7;
 // How often residuals are computed afresh before the gap is taken for what rounding allows.
 constexpr int most_rounds = 20;
+// In single precision errors are taken for independent; this many standard deviations are feared.
+constexpr double feared_deviations = 8.0;
+// The share of the goal that rounding may take before residuals are computed afresh.
+constexpr double share_of_rounding = 0.25;
 // Steps of pairs between two jumps, at least and for as much work as a jump is.
 constexpr double least_steps = 100.0;
 constexpr double steps_a_cost = 2.0;    // a step is the unit of the cost
@@ -37,20 +49,23 @@ constexpr std::int64_t iterations_between_polls = 1024;
 
 // ---- state ----------------------------------------------------------------------------------
 
-void SvmState::resize(size_t rows) {
+template <class Real>
+void SvmState<Real>::resize(size_t rows) {
     n = rows;
     numbers.resize(n);
-    for (auto* vector : {&label, &capacity, &beta, &lower, &upper}) vector->resize(n);
-    residual.assign(padded(n), 0.0);
-    diagonal.assign(padded(n), 1.0);
-    bar.assign(padded(n), bars_both);
+    for (auto* vector : {&label, &capacity, &target, &beta, &lower, &upper}) vector->resize(n);
+    residual.assign(padded(n), Real(0));
+    diagonal.assign(padded(n), Real(1));
+    bar.assign(padded(n), static_cast<Real>(bars_both));
     equal_diagonal = false;
 }
 
-void SvmState::copy_row(size_t to, const SvmState& from, size_t row) {
+template <class Real>
+void SvmState<Real>::copy_row(size_t to, const SvmState<Real>& from, size_t row) {
     numbers[to] = from.numbers[row];
     label[to] = from.label[row];
     capacity[to] = from.capacity[row];
+    target[to] = from.target[row];
     beta[to] = from.beta[row];
     lower[to] = from.lower[row];
     upper[to] = from.upper[row];
@@ -59,87 +74,114 @@ void SvmState::copy_row(size_t to, const SvmState& from, size_t row) {
     bar[to] = from.bar[row];
 }
 
-void SvmState::compare_diagonal() {
+template <class Real>
+void SvmState<Real>::compare_diagonal() {
     equal_diagonal = std::all_of(diagonal.begin(), diagonal.begin() + static_cast<long>(n),
-                                 [&](double entry) { return entry == diagonal[0]; });
+                                 [&](Real entry) { return entry == diagonal[0]; });
 }
 
-void SvmState::set_bar(size_t row) {
+template <class Real>
+void SvmState<Real>::set_bar(size_t row) {
     const double slack = bound_slack * (upper[row] - lower[row]);
     const bool rises = upper[row] - beta[row] > slack, falls = beta[row] - lower[row] > slack;
-    bar[row] = rises ? (falls ? bars_nothing : bars_falling) : (falls ? bars_rising : bars_both);
+    bar[row] = static_cast<Real>(rises ? (falls ? bars_nothing : bars_falling)
+                                       : (falls ? bars_rising : bars_both));
 }
 
-SvmPartnerSearch SvmState::partner_of(size_t row, double least_curvature) const {
+template <class Real>
+SvmPartnerSearch<Real> SvmState<Real>::partner_of(size_t row, double least_curvature) const {
     return {residual.data(), equal_diagonal ? nullptr : diagonal.data(),
             bar.data(),      residual[row],
-            diagonal[row],   least_curvature};
+            diagonal[row],   static_cast<Real>(least_curvature)};
 }
 
 // ---- the path of C --------------------------------------------------------------------------
 
-SvmPathSolver::SvmPathSolver(const ScaledGram& gram, const SvmControl& control)
-    : gram_(gram), control_(control), passes_(svm_passes_in_use()), whole_kernel_(gram),
+template <class Real>
+SvmPathSolver<Real>::SvmPathSolver(const ScaledGram& gram, const SvmControl& control)
+    : gram_(gram), control_(control), passes_(svm_passes_in_use<Real>()), whole_kernel_(gram),
       part_kernel_(gram), jump_(passes_, *control.stop) {}
 
-void SvmPathSolver::begin(const RowNumbers& rows, const std::vector<double>& labels,
+template <class Real>
+void SvmPathSolver<Real>::begin(const RowNumbers& rows, const std::vector<double>& labels,
                           const double* weights) {
     whole_.resize(rows.size());
     whole_.numbers = rows;
     whole_.label = labels;
+    double balance = 0.0;
     for (size_t i = 0; i < whole_.n; ++i) {
         whole_.capacity[i] = (weights ? weights[rows[i]] : 1.0) / gram_.factor;
-        whole_.diagonal[i] = gram_.diagonal(rows[i]);
+        whole_.diagonal[i] = static_cast<Real>(gram_.entry(rows[i], rows[i]));
+        balance += labels[i] * whole_.capacity[i];
     }
+    offset_ = balance > 0.0 ? 1.0 : -1.0;
+    for (size_t i = 0; i < whole_.n; ++i) whole_.target[i] = labels[i] - offset_;
     whole_.compare_diagonal();
     whole_kernel_.bind(rows);
     shrunk_ = false;
     C_ = 0.0;
 }
 
-void SvmPathSolver::restart(double C) {
+template <class Real>
+void SvmPathSolver<Real>::release() {
+    whole_kernel_.release();
+    part_kernel_.release();
+}
+
+template <class Real>
+void SvmPathSolver<Real>::restart(double C) {
     for (size_t i = 0; i < whole_.n; ++i) {
         const double bound =
             std::min(std::max(C * whole_.capacity[i], least_bound), largest_bound);
         whole_.beta[i] = 0.0;
         whole_.lower[i] = whole_.label[i] > 0 ? 0.0 : -bound;
         whole_.upper[i] = whole_.label[i] > 0 ? bound : 0.0;
-        whole_.residual[i] = whole_.label[i];
+        whole_.residual[i] = static_cast<Real>(whole_.target[i]);
         whole_.set_bar(i);
     }
-    error_ = 0.0;
+    errors_ = roundings_ = 0.0;
 }
 
 // Where the dual is largest on the line from 0 through beta, in units of beta.
-double SvmPathSolver::best_multiple() const {
+template <class Real>
+double SvmPathSolver<Real>::best_multiple() const {
     double linear = 0.0, quadratic = 0.0;
     for (size_t i = 0; i < whole_.n; ++i) {
         linear += whole_.label[i] * whole_.beta[i];
-        quadratic += whole_.beta[i] * (whole_.label[i] - whole_.residual[i]);
+        quadratic += whole_.beta[i] * (whole_.target[i] - whole_.residual[i]);
     }
     return quadratic > 0.0 ? linear / quadratic : infinity;
 }
 
-bool SvmPathSolver::at_capacity(size_t row) const {
+template <class Real>
+bool SvmPathSolver<Real>::at_capacity(size_t row) const {
     return !(whole_.label[row] > 0 ? whole_.may_rise(row) : whole_.may_fall(row));
 }
 
 // Multiplies the solution; the residuals follow without a look at the kernel.
-void SvmPathSolver::rescale(double C, double multiple) {
+template <class Real>
+void SvmPathSolver<Real>::rescale(double C, double multiple) {
     const bool fully = multiple == C / C_;
     double sum = 0.0;
     for (size_t i = 0; i < whole_.n; ++i) {
         const double bound = whole_.label[i] * C * whole_.capacity[i];
         whole_.beta[i] = fully && at_capacity(i) ? bound : whole_.beta[i] * multiple;
         (whole_.label[i] > 0 ? whole_.upper : whole_.lower)[i] = bound;
-        whole_.residual[i] = whole_.label[i] - multiple * (whole_.label[i] - whole_.residual[i]);
+        const double output = multiple * (whole_.target[i] - whole_.residual[i]);
+        whole_.residual[i] = static_cast<Real>(whole_.target[i] - output);
         whole_.set_bar(i);
         sum += std::fabs(whole_.beta[i]);
     }
-    error_ = multiple * error_ + 4 * unit_rounding * (1 + sum);
+    if (is_single<Real>) {
+        errors_ *= multiple * multiple;
+        roundings_ = multiple * multiple * (roundings_ + 1.0);
+    } else {
+        errors_ = multiple * errors_ + 4 * (1 + sum);
+    }
 }
 
-void SvmPathSolver::move_to(double C) {
+template <class Real>
+void SvmPathSolver<Real>::move_to(double C) {
     double least = infinity, largest = 0.0;
     bool bounded = false;
     for (size_t i = 0; i < whole_.n; ++i) {
@@ -158,16 +200,18 @@ void SvmPathSolver::move_to(double C) {
     C_ = C;
 }
 
-void SvmPathSolver::start(double C) {
+template <class Real>
+void SvmPathSolver<Real>::start(double C) {
     restart(C);
     fill();
     if (!worth_filling()) return restart(C);
-    recompute();
+    recompute(infinity);
     if (best_multiple() < 1.0) restart(C);
 }
 
 // One side at its bounds, the other at equal shares of its own: near the solution if C is small.
-void SvmPathSolver::fill() {
+template <class Real>
+void SvmPathSolver<Real>::fill() {
     double room_above = 0.0, room_below = 0.0;
     for (size_t i = 0; i < whole_.n; ++i) {
         room_above += whole_.upper[i];
@@ -184,11 +228,12 @@ void SvmPathSolver::fill() {
 // Whether the filled point is near the solution, judged by the decision values of a few rows: the
 // dual must still rise there on the line from 0, and rows that share what the other side takes
 // must have similar values, or some will want all and some nothing.
-bool SvmPathSolver::worth_filling() {
+template <class Real>
+bool SvmPathSolver<Real>::worth_filling() {
     const size_t step = std::max<size_t>(whole_.n / rows_to_judge_by, 1);
     double linear = 0.0, quadratic = 0.0, least = infinity, largest = -infinity, share = 0.0;
     for (size_t i = step / 2; i < whole_.n; i += step) {
-        const double* row = whole_kernel_.row(i);
+        const Real* row = whole_kernel_.row(i);
         double output = 0.0;
         for (size_t k = 0; k < whole_.n; ++k) output += row[k] * whole_.beta[k];
         linear += whole_.label[i] * whole_.beta[i];
@@ -201,8 +246,25 @@ bool SvmPathSolver::worth_filling() {
     return linear >= quadratic && largest - least <= share;
 }
 
-SvmSolution SvmPathSolver::solve(double C) {
+template <class Real>
+SvmSolution SvmPathSolver<Real>::solve(double C, std::int64_t max_iterations) {
     move_to(C);
+    return optimise(max_iterations);
+}
+
+template <class Real>
+SvmSolution SvmPathSolver<Real>::solve_from(const std::vector<double>& betas, double C,
+                                            std::int64_t max_iterations) {
+    restart(C);
+    whole_.beta = betas;
+    for (size_t i = 0; i < whole_.n; ++i) whole_.set_bar(i);
+    recompute(0.0);
+    C_ = C;
+    return optimise(max_iterations);
+}
+
+template <class Real>
+SvmSolution SvmPathSolver<Real>::optimise(std::int64_t max_iterations) {
     iterations_ = last_jump_ = 0;
     next_jump_ = static_cast<std::int64_t>(least_steps);
     next_look_ = static_cast<std::int64_t>(whole_.n);
@@ -210,25 +272,25 @@ SvmSolution SvmPathSolver::solve(double C) {
     look_around();
     Outcome outcome;
     for (int round = 0;;) {
-        outcome = descend();
+        outcome = descend(max_iterations);
         if (outcome == Outcome::pause) {
             if (iterations_ >= next_jump_) jump();
             if (iterations_ >= next_look_) shrink();
             continue;
         }
         if (outcome != Outcome::reached) break;
-        if (!shrunk_ && gap() + 2 * error_ <= goal_) break;
+        if (!shrunk_ && largest_gap() <= goal_) break;
         if (++round > most_rounds) {
             outcome = Outcome::limit;
             break;
         }
         // What the shortcuts hid is seen now; the rest is done without them.
         unshrink();
-        recompute();
+        recompute(goal_);
     }
     if (shrunk_) {
         unshrink();
-        recompute();
+        recompute(goal_);
     }
     const SvmStatus status = outcome != Outcome::reached ? SvmStatus::iteration_limit
                              : indefinite_               ? SvmStatus::indefinite
@@ -236,7 +298,8 @@ SvmSolution SvmPathSolver::solve(double C) {
     return {bias(), std::max(gap(), 0.0), iterations_, status};
 }
 
-double SvmPathSolver::coefficient(size_t row) const {
+template <class Real>
+double SvmPathSolver<Real>::coefficient(size_t row) const {
     const bool off_zero = whole_.label[row] > 0 ? whole_.may_fall(row) : whole_.may_rise(row);
     if (!off_zero) return 0.0;
     const double bound = C_ * whole_.capacity[row] * gram_.factor;
@@ -245,7 +308,8 @@ double SvmPathSolver::coefficient(size_t row) const {
 }
 
 // The mean over free support vectors; with none free, the middle of the feasible interval.
-double SvmPathSolver::bias() const {
+template <class Real>
+double SvmPathSolver<Real>::bias() const {
     double sum = 0.0;
     size_t n_free = 0;
     for (size_t i = 0; i < whole_.n; ++i) {
@@ -253,7 +317,23 @@ double SvmPathSolver::bias() const {
         sum += whole_.residual[i];
         ++n_free;
     }
-    return n_free > 0 ? sum / static_cast<double>(n_free) : (extremes_.up + extremes_.low) / 2;
+    if (n_free > 0) return offset_ + sum / static_cast<double>(n_free);
+    size_t up = no_row, low = no_row;
+    for (size_t i = 0; i < whole_.n; ++i) {
+        const double residual = whole_.residual[i];
+        if (whole_.may_rise(i) && (up == no_row || residual > whole_.residual[up])) up = i;
+        if (whole_.may_fall(i) && (low == no_row || residual < whole_.residual[low])) low = i;
+    }
+    // Far from each other they may be: not as small as where the steps were made.
+    return offset_ + (exact_residual(up) + exact_residual(low)) / 2;
+}
+
+template <class Real>
+double SvmPathSolver<Real>::exact_residual(size_t row) const {
+    double residual = whole_.target[row];
+    for (size_t k = 0; k < whole_.n; ++k)
+        if (whole_.beta[k] != 0.0) residual -= whole_.beta[k] * whole_kernel_.entry(row, k);
+    return residual;
 }
 
 // ---- one value of C -------------------------------------------------------------------------
@@ -262,11 +342,12 @@ double SvmPathSolver::bias() const {
 // of a machine held down by a small C spread less, and the tolerance means the same if it shrinks
 // with them, down to a small share of what one row can add. It never asks for more than rounding
 // leaves.
-double SvmPathSolver::goal() const {
+template <class Real>
+double SvmPathSolver<Real>::goal() const {
     double least = infinity, largest = -infinity, sum = 0.0, reach = 0.0;
-    const auto see = [&](const SvmState& state) {
+    const auto see = [&](const SvmState<Real>& state) {
         for (size_t i = 0; i < state.n; ++i) {
-            const double output = state.label[i] - state.residual[i];
+            const double output = state.target[i] - state.residual[i];
             least = std::min(least, output);
             largest = std::max(largest, output);
             sum += std::fabs(state.beta[i]);
@@ -281,15 +362,18 @@ double SvmPathSolver::goal() const {
     return std::max(control_.tolerance * std::min(1.0, scale), floor);
 }
 
-SvmPathSolver::Outcome SvmPathSolver::descend() {
+template <class Real>
+typename SvmPathSolver<Real>::Outcome SvmPathSolver<Real>::descend(
+    std::int64_t max_iterations) {
     goal_ = control_.tolerance;
     const std::int64_t pause = std::min(next_look_, next_jump_);
     while (true) {
         if (gap() <= goal_) {
             goal_ = goal();
-            if (gap() <= goal_) return Outcome::reached;
+            const double rounding = std::min(2 * error(), share_of_rounding * goal_);
+            if (gap() <= goal_ - rounding) return Outcome::reached;
         }
-        if (iterations_ >= control_.max_iterations) return Outcome::limit;
+        if (iterations_ >= max_iterations) return Outcome::limit;
         if (iterations_ >= pause) return Outcome::pause;
         if (iterations_ % iterations_between_polls == 0 &&
             control_.stop->load(std::memory_order_relaxed))
@@ -300,14 +384,18 @@ SvmPathSolver::Outcome SvmPathSolver::descend() {
 }
 
 // Moves the most promising pair; false if rounding leaves nothing to move.
-bool SvmPathSolver::move_pair() {
-    SvmState& state = this->state();
-    GatheredRows& kernel = this->kernel();
+template <class Real>
+bool SvmPathSolver<Real>::move_pair() {
+    SvmState<Real>& state = this->state();
+    GatheredRows<Real>& kernel = this->kernel();
     const size_t n = state.residual.size(), i = extremes_.up_row;
-    const double* rising = kernel.row(i);
-    const size_t j = passes_.partner(state.partner_of(i, least_curvature), rising, n);
+    const Real* rising = kernel.row(i);
+    const size_t j =
+        passes_.partner(state.partner_of(i, least_curvature_to_choose<Real>), rising, n);
     if (j == no_row) return false;
-    const double curvature = state.diagonal[i] + state.diagonal[j] - 2.0 * rising[j];
+    double curvature = state.diagonal[i] + state.diagonal[j] - 2.0 * rising[j];
+    if (is_single<Real> && curvature < doubtful_curvature)
+        curvature = kernel.entry(i, i) + kernel.entry(j, j) - 2.0 * kernel.entry(i, j);
     indefinite_ = indefinite_ || curvature < kernel.surely_negative();
     const double wanted =
         (state.residual[i] - state.residual[j]) / std::max(curvature, least_curvature);
@@ -320,24 +408,26 @@ bool SvmPathSolver::move_pair() {
     if (state.beta[i] == before_i && state.beta[j] == before_j) return false;
     state.set_bar(i);
     state.set_bar(j);
-    error_ += unit_rounding *
-              (4 * amount + 1 + std::fabs(extremes_.up) + std::fabs(extremes_.low));
-    extremes_ =
-        passes_.step(state.residual.data(), rising, kernel.row(j), amount, state.bar.data(), n);
+    add_error(4 * amount + std::fabs(extremes_.up) + std::fabs(extremes_.low));
+    extremes_ = passes_.step(state.residual.data(), rising, kernel.row(j),
+                             static_cast<Real>(amount), state.bar.data(), n);
     return true;
 }
 
-void SvmPathSolver::look_around() {
-    SvmState& state = this->state();
+template <class Real>
+void SvmPathSolver<Real>::look_around() {
+    SvmState<Real>& state = this->state();
     // A step of no length, for which any row will do.
     extremes_ = passes_.step(state.residual.data(), state.diagonal.data(), state.diagonal.data(),
-                             0.0, state.bar.data(), state.residual.size());
+                             Real(0), state.bar.data(), state.residual.size());
+    if (is_single<Real>) add_error(std::fabs(extremes_.up) + std::fabs(extremes_.low));
 }
 
 // Settles all free coefficients at once, if that costs no more than half of the steps since the last
 // time.
-void SvmPathSolver::jump() {
-    SvmState& state = this->state();
+template <class Real>
+void SvmPathSolver<Real>::jump() {
+    SvmState<Real>& state = this->state();
     const auto pause =
         static_cast<std::int64_t>(std::max(steps_a_cost * jump_.look(state), least_steps));
     next_jump_ = last_jump_ + pause;
@@ -346,9 +436,44 @@ void SvmPathSolver::jump() {
     next_jump_ = last_jump_ + pause;
     const double moved = jump_.move(state, kernel());
     if (!(moved > 0.0)) return;
-    error_ += unit_rounding * (static_cast<double>(jump_.n_free() + 4) * moved + 1 +
-                               std::fabs(extremes_.up) + std::fabs(extremes_.low));
+    const auto n_free = static_cast<double>(jump_.n_free());
+    add_error(is_single<Real> ? moved : (n_free + 4) * std::sqrt(n_free) * moved);
     look_around();
+}
+
+// ---- rounding -------------------------------------------------------------------------------
+
+// Takes note of what is rounded: in double precision the sum of all sizes, in single, where that
+// would be more than the goal, the sum of their squares.
+template <class Real>
+void SvmPathSolver<Real>::add_error(double size) {
+    errors_ += is_single<Real> ? size * size : size;
+    roundings_ += 1.0;
+}
+
+// How wrong rounding may have made the residuals of rows that can be in a violating pair.
+template <class Real>
+double SvmPathSolver<Real>::error() const {
+    constexpr double unit = std::numeric_limits<Real>::epsilon() / 2;
+    return unit * (is_single<Real> ? feared_deviations * std::sqrt(errors_) : errors_);
+}
+
+// The gap if rounding did the worst. Residuals that are larger than those of violating pairs, and
+// have larger errors, were far from the extremes once and need not be so any more.
+template <class Real>
+double SvmPathSolver<Real>::largest_gap() const {
+    const double shared = error();
+    if (!is_single<Real>) return gap() + 2 * shared;
+    constexpr double unit = std::numeric_limits<float>::epsilon() / 2;
+    const double relative = feared_deviations * unit * std::sqrt(roundings_);
+    double up = -infinity, low = infinity;
+    for (size_t i = 0; i < whole_.n; ++i) {
+        const double residual = whole_.residual[i];
+        const double own = shared + relative * std::fabs(residual);
+        if (whole_.may_rise(i)) up = std::max(up, residual + own);
+        if (whole_.may_fall(i)) low = std::min(low, residual - own);
+    }
+    return up - low;
 }
 
 // ---- shrinking ------------------------------------------------------------------------------
@@ -357,8 +482,9 @@ void SvmPathSolver::jump() {
 // copies rows of the kernel and ends with all residuals computed afresh, which costs about as
 // much as one step a row; so it is tried when as many steps have been made already, and done only
 // if it removes many rows.
-void SvmPathSolver::shrink() {
-    SvmState& state = this->state();
+template <class Real>
+void SvmPathSolver<Real>::shrink() {
+    SvmState<Real>& state = this->state();
     next_look_ = iterations_ + static_cast<std::int64_t>(state.n);
     if (state.n < least_rows_for_shrinking) return;
     std::vector<size_t> kept;
@@ -369,7 +495,7 @@ void SvmPathSolver::shrink() {
     }
     if (static_cast<double>(kept.size()) > largest_share_to_shrink * static_cast<double>(state.n))
         return;
-    SvmState smaller;
+    SvmState<Real> smaller;
     smaller.resize(kept.size());
     for (size_t to = 0; to < kept.size(); ++to) smaller.copy_row(to, state, kept[to]);
     smaller.equal_diagonal = state.equal_diagonal;
@@ -385,29 +511,48 @@ void SvmPathSolver::shrink() {
     look_around();
 }
 
-void SvmPathSolver::save_part() {
+template <class Real>
+void SvmPathSolver<Real>::save_part() {
     for (size_t k = 0; k < part_.n; ++k) {
         whole_.beta[part_rows_[k]] = part_.beta[k];
         whole_.set_bar(part_rows_[k]);
     }
 }
 
-void SvmPathSolver::unshrink() {
+template <class Real>
+void SvmPathSolver<Real>::unshrink() {
     if (!shrunk_) return;
     save_part();
     shrunk_ = false;
     next_look_ = iterations_ + static_cast<std::int64_t>(whole_.n);
 }
 
-// The residuals from beta and the kernel.
-void SvmPathSolver::recompute() {
-    std::copy(whole_.label.begin(), whole_.label.end(), whole_.residual.begin());
-    for (size_t i = 0; i < whole_.n; ++i)
-        if (whole_.beta[i] != 0.0)
-            passes_.subtract(whole_.residual.data(), whole_kernel_.row(i), whole_.beta[i],
-                             whole_.residual.size());
-    error_ = 0.0;
+// The residuals from beta and the kernel; in single precision from the entries of the Gram matrix
+// themselves if their rounding matters to the goal.
+template <class Real>
+void SvmPathSolver<Real>::recompute(double goal) {
+    std::vector<double> sums(whole_.residual.size(), 0.0);
+    std::copy(whole_.target.begin(), whole_.target.end(), sums.begin());
+    errors_ = 0.0;
+    if (is_single<Real>)
+        for (const double beta : whole_.beta) add_error(beta);
+    const bool exactly = 2 * error() > share_of_rounding * goal;
+    if (exactly) errors_ = 0.0;
+    roundings_ = 0.0;
+    for (size_t i = 0; i < whole_.n; ++i) {
+        const double beta = whole_.beta[i];
+        if (beta == 0.0) continue;
+        if (exactly) whole_kernel_.subtract_exactly(sums.data(), i, beta);
+        else passes_.subtract(sums.data(), whole_kernel_.row(i), beta, sums.size());
+    }
+    std::transform(sums.begin(), sums.end(), whole_.residual.begin(),
+                   [](double sum) { return static_cast<Real>(sum); });
     look_around();
 }
+
+template struct SvmState<float>;
+template struct SvmState<double>;
+template class SvmPathSolver<float>;
+template class SvmPathSolver<double>;
 
 }    // namespace polychotomy

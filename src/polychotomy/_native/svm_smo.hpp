@@ -6,6 +6,10 @@
 // second-order information (Fan, Chen and Lin 2005): i has the largest residual of those that
 // may rise, j gives the largest gain among those that may fall. Now and then all coefficients that
 // are at no bound are moved together (svm_jump.hpp).
+//
+// Residuals and kernel rows are kept in single or in double precision (Real). The gap between up and
+// low does not depend on a number added to all residuals: the label of the larger side is taken
+// away, so that residuals are small, and single precision is enough, where decision values are.
 #pragma once
 
 #include <atomic>
@@ -20,13 +24,15 @@
 namespace polychotomy {
 
 // A problem, or the part of it that is still being worked on, row by row.
+template <class Real>
 struct SvmState {
     size_t n = 0;
     RowNumbers numbers;    // in the Gram matrix
     std::vector<double> label, capacity;    // capacity: the weight times the unit of beta
+    std::vector<double> target;             // what the residuals are where beta is 0
     std::vector<double> beta, lower, upper;
     // These are padded.
-    std::vector<double> residual, diagonal, bar;
+    std::vector<Real> residual, diagonal, bar;
     bool equal_diagonal = false;    // as Gaussian kernels have it
 
     void resize(size_t rows);
@@ -36,12 +42,11 @@ struct SvmState {
     bool may_rise(size_t row) const { return bar[row] >= bars_nothing; }
     bool may_fall(size_t row) const { return bar[row] <= bars_nothing; }
     bool is_free(size_t row) const { return bar[row] == bars_nothing; }
-    SvmPartnerSearch partner_of(size_t row, double least_curvature) const;
+    SvmPartnerSearch<Real> partner_of(size_t row, double least_curvature) const;
 };
 
 struct SvmControl {
     double tolerance;
-    std::int64_t max_iterations;
     const std::atomic<bool>* stop;
 };
 
@@ -52,6 +57,7 @@ struct SvmSolution {
     SvmStatus status;
 };
 
+template <class Real>
 class SvmPathSolver {
 public:
     SvmPathSolver(const ScaledGram& gram, const SvmControl& control);
@@ -59,7 +65,12 @@ public:
     // Starts a new problem at beta = 0. Weights may be null; rows have positive weights.
     void begin(const RowNumbers& rows, const std::vector<double>& labels, const double* weights);
     // Solves for C, from the solution for the C before, which was not larger.
-    SvmSolution solve(double C);
+    SvmSolution solve(double C, std::int64_t max_iterations);
+    // Solves for C, from the betas of another solver.
+    SvmSolution solve_from(const std::vector<double>& betas, double C, std::int64_t max_iterations);
+    const std::vector<double>& betas() const { return whole_.beta; }
+    // Forgets the kernel rows, until the next problem begins.
+    void release();
     // a_i y_i of a row of the problem, for the C solved last.
     double coefficient(size_t row) const;
 
@@ -74,7 +85,8 @@ private:
     void rescale(double C, double multiple);
     double best_multiple() const;
     bool at_capacity(size_t row) const;
-    Outcome descend();
+    SvmSolution optimise(std::int64_t max_iterations);
+    Outcome descend(std::int64_t max_iterations);
     bool move_pair();
     double goal() const;
     void look_around();
@@ -82,25 +94,30 @@ private:
     void shrink();
     void save_part();
     void unshrink();
-    void recompute();
+    void recompute(double goal);
+    void add_error(double size);
+    double error() const;
+    double largest_gap() const;
+    double exact_residual(size_t row) const;
     double bias() const;
     double gap() const { return extremes_.up - extremes_.low; }
-    SvmState& state() { return shrunk_ ? part_ : whole_; }
-    GatheredRows& kernel() { return shrunk_ ? part_kernel_ : whole_kernel_; }
+    SvmState<Real>& state() { return shrunk_ ? part_ : whole_; }
+    GatheredRows<Real>& kernel() { return shrunk_ ? part_kernel_ : whole_kernel_; }
 
     ScaledGram gram_;
     SvmControl control_;
-    const SvmPasses& passes_;
-    GatheredRows whole_kernel_, part_kernel_;
-    SvmJump jump_;
+    const SvmPasses<Real>& passes_;
+    GatheredRows<Real> whole_kernel_, part_kernel_;
+    SvmJump<Real> jump_;
 
-    SvmState whole_, part_;
+    SvmState<Real> whole_, part_;
     std::vector<size_t> part_rows_;    // places of the part's rows in the whole
     bool shrunk_ = false;
     bool indefinite_ = false;
     double C_ = 0.0;
+    double offset_ = 0.0;    // what was taken away from all labels
     SvmExtremes extremes_ = {};
-    double error_ = 0.0;    // an estimate of what rounding did to the residuals
+    double errors_ = 0.0, roundings_ = 0.0;    // of the residuals; see error(), largest_gap()
     double goal_ = 0.0;
     std::int64_t iterations_ = 0;
     std::int64_t next_look_ = 0;    // when to think of shrinking
