@@ -339,6 +339,24 @@ def test_subsets_equal_smaller_problems():
         assert (together.coefficients[number][..., outside] == 0).all()
 
 
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
+@pytest.mark.parametrize("sigma2", [1.0, 1000.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_columns_on_the_same_rows_share_nothing_that_shows(weighted, sigma2, tolerance):
+    X, y = sample("digits", 450)
+    gram, labels = gaussian(X, sigma2), one_vs_rest(y)
+    weights = np.random.default_rng(0).uniform(0.2, 3, len(y)) if weighted else None
+    subsets = [np.arange(300), np.arange(0, 450, 2), np.arange(100, 450)]
+    together = solve_svm(gram, labels, subsets, GRID, weights, tolerance)
+    for number, subset in enumerate(subsets):
+        for column in range(0, labels.shape[1], 3):
+            alone = solve_svm(gram, labels[:, [column]], [subset], GRID, weights, tolerance)
+            for name in ("coefficients", "biases", "iterations"):
+                np.testing.assert_array_equal(
+                    getattr(alone, name)[0, :, 0], getattr(together, name)[number, :, column]
+                )
+
+
 def test_weights_equal_repeated_rows():
     X, labels, _ = random_problem(3)
     weights = np.random.default_rng(0).integers(0, 4, len(X))

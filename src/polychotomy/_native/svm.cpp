@@ -63,8 +63,8 @@ public:
            const std::vector<size_t>& order, const std::atomic<bool>& stop)
         : problems_(problems), results_(results), order_(order), stop_(stop),
           by_column_(has_zeros(problems)), factor_(scaled(problems).factor),
-          single_(scaled(problems), {problems.tolerance, &stop}),
-          double_(scaled(problems), {problems.tolerance, &stop}) {}
+          single_(scaled(problems), {problems.tolerance, !by_column_, &stop}),
+          double_(scaled(problems), {problems.tolerance, !by_column_, &stop}) {}
 
     void run(size_t task) {
         const size_t subset = by_column_ ? task % problems_.n_subsets : task / problems_.n_columns;

@@ -19,9 +19,9 @@ SvmState<double> state_of(const SvmBlock& block) {
         state.beta[i] = block.beta[i];
         state.lower[i] = block.lower[i];
         state.upper[i] = block.upper[i];
-        state.residual[i] = block.residual[i];
+        state.target[i] = block.residual[i];
         state.diagonal[i] = block.gram[i * block.n + i];
-        state.set_bar(i);
+        state.set_levels(i);
     }
     state.compare_diagonal();
     return state;
@@ -43,8 +43,8 @@ bool move(SvmState<double>& state, size_t i, size_t j, double wanted, double& am
     const double before_i = state.beta[i], before_j = state.beta[j];
     state.beta[i] = amount < room_above ? before_i + amount : state.upper[i];
     state.beta[j] = amount < room_below ? before_j - amount : state.lower[j];
-    state.set_bar(i);
-    state.set_bar(j);
+    state.set_levels(i);
+    state.set_levels(j);
     return state.beta[i] != before_i || state.beta[j] != before_j;
 }
 
@@ -55,8 +55,8 @@ std::int64_t solve_svm_block(const SvmBlock& block) {
     SvmState<double> state = state_of(block);
     const std::vector<double> rows = padded_rows(block);
     const size_t stride = padded(block.n);
-    SvmExtremes extremes = passes.step(state.residual.data(), rows.data(), rows.data(), 0.0,
-                                       state.bar.data(), stride);
+    SvmExtremes extremes = passes.step(state.output.data(), rows.data(), rows.data(), 0.0,
+                                       state.up_level.data(), state.low_level.data(), stride);
     std::int64_t iterations = 0;
     while (iterations < block.max_iterations && extremes.up - extremes.low > block.goal) {
         const size_t i = extremes.up_row;
@@ -65,16 +65,16 @@ std::int64_t solve_svm_block(const SvmBlock& block) {
             passes.partner(state.partner_of(i, block.least_curvature), rising, stride);
         if (j == no_row) break;
         const double curvature = state.diagonal[i] + state.diagonal[j] - 2.0 * rising[j];
-        const double wanted = (state.residual[i] - state.residual[j]) /
+        const double wanted = (state.residual(i) - state.residual(j)) /
                               std::max(curvature, block.least_curvature);
         double amount;
         if (!move(state, i, j, wanted, amount)) break;
-        extremes = passes.step(state.residual.data(), rising, rows.data() + j * stride, amount,
-                               state.bar.data(), stride);
+        extremes = passes.step(state.output.data(), rising, rows.data() + j * stride, amount,
+                               state.up_level.data(), state.low_level.data(), stride);
         ++iterations;
     }
     std::copy_n(state.beta.data(), block.n, block.beta);
-    std::copy_n(state.residual.data(), block.n, block.residual);
+    for (size_t i = 0; i < block.n; ++i) block.residual[i] = state.residual(i);
     return iterations;
 }
 
@@ -82,13 +82,14 @@ void subtract_rows(double* residual, size_t n, const double* rows, const std::in
                    const double* amounts, size_t count) {
     constexpr size_t tile = 2048;    // residuals that stay in the cache while rows go by
     const SvmPasses<double>& passes = svm_passes_in_use<double>();
+    std::vector<const double*> parts(count);
+    std::vector<double> negated(amounts, amounts + count);
+    for (double& amount : negated) amount = -amount;
     for (size_t start = 0; start < n; start += tile) {
-        const size_t width = std::min(tile, n - start), full = width - width % svm_padding;
-        for (size_t k = 0; k < count; ++k) {
-            const double* row = rows + static_cast<size_t>(places[k]) * n + start;
-            passes.subtract(residual + start, row, amounts[k], full);
-            for (size_t r = full; r < width; ++r) residual[start + r] -= amounts[k] * row[r];
-        }
+        for (size_t k = 0; k < count; ++k)
+            parts[k] = rows + static_cast<size_t>(places[k]) * n + start;
+        passes.add_rows(residual + start, parts.data(), negated.data(), count,
+                        std::min(tile, n - start));
     }
 }
 

@@ -33,13 +33,14 @@ template <class Real>
 double SvmJump<Real>::move(SvmState<Real>& state, GatheredRows<Real>& kernel) {
     if (free_.size() < 2 || !factorise_free(state, kernel)) return 0.0;
     find_direction(state);
-    const size_t n = state.residual.size();
+    const size_t n = state.padded_n();
     change_.assign(n, 0.0);
     double slope = 0.0, curvature = 0.0, largest = 0.0, squares = 0.0;
-    for (size_t k = 0; k < free_.size(); ++k)
-        passes_.subtract(change_.data(), kernel.row(free_[k]), -direction_[k], n);
+    rows_.clear();
+    for (const size_t row : free_) rows_.push_back(kernel.row(row));
+    passes_.add_rows(change_.data(), rows_.data(), direction_.data(), free_.size(), n);
     for (size_t k = 0; k < free_.size(); ++k) {
-        slope += direction_[k] * state.residual[free_[k]];
+        slope += direction_[k] * state.residual(free_[k]);
         curvature += direction_[k] * change_[free_[k]];
         largest = std::max(largest, std::fabs(direction_[k]));
     }
@@ -54,10 +55,10 @@ double SvmJump<Real>::move(SvmState<Real>& state, GatheredRows<Real>& kernel) {
         const size_t i = free_[k];
         const double moved = state.beta[i] + step * direction_[k];
         state.beta[i] = std::min(std::max(moved, state.lower[i]), state.upper[i]);
-        state.set_bar(i);
+        state.set_levels(i);
     }
     for (size_t k = 0; k < n; ++k)
-        state.residual[k] = static_cast<Real>(state.residual[k] - step * change_[k]);
+        state.output[k] = static_cast<Real>(state.output[k] + step * change_[k]);
     return step * largest * std::sqrt(squares);
 }
 
@@ -89,7 +90,7 @@ void SvmJump<Real>::find_direction(const SvmState<Real>& state) {
     direction_.assign(order, 0.0);
     constant_.assign(order, 0.0);
     for (size_t k = 0; k < m; ++k) {
-        direction_[k] = state.residual[free_[k]];
+        direction_[k] = state.residual(free_[k]);
         constant_[k] = 1.0;
     }
     for (std::vector<double>* side : {&direction_, &constant_}) {

@@ -22,7 +22,7 @@ public:
 
     // Chooses the free rows; returns about how many steps of pairs would cost as much.
     double look(const SvmState<Real>& state);
-    // Moves the free coefficients, and the residuals with them. Returns the length of the step,
+    // Moves the free coefficients, and the outputs with them. Returns the length of the step,
     // 0 if there is no way up.
     double move(SvmState<Real>& state, GatheredRows<Real>& kernel);
     size_t n_free() const { return free_.size(); }
@@ -36,6 +36,7 @@ private:
     const StopFlag& stop_;
     std::vector<size_t> free_;
     SquareMatrix factor_;
+    std::vector<const Real*> rows_;
     std::vector<double> direction_, constant_, change_;
 };
 

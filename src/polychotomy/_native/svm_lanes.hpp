@@ -161,22 +161,20 @@ inline Best<Real> best_of(const Largest<Real>& even, const Largest<Real>& odd) {
 }
 
 template <class Real>
-SvmExtremes step(Real* residual, const Real* rising, const Real* falling, Real amount,
-                 const Real* bar, size_t n) {
+SvmExtremes step(Real* output, const Real* rising, const Real* falling, Real amount,
+                 const Real* up_level, const Real* low_level, size_t n) {
     constexpr size_t W = Registers<Real>::width;
     constexpr Real infinity = static_cast<Real>(HUGE_VAL);
-    const Lane<Real> factor = all(amount), zero = all(Real(0));
+    const Lane<Real> factor = all(amount);
     Largest<Real> up_even(-infinity), up_odd(-infinity);
     Lane<Real> low_even = all(infinity), low_odd = all(infinity);
     Count<Real> here = first_rows<Real>();
     const auto advance = [&](size_t k, Largest<Real>& up, Lane<Real>& low) {
-        const Lane<Real> r = load(residual + k) - factor * (load(rising + k) - load(falling + k));
-        store(residual + k, r);
-        // The forms of these comparisons let NaN, which bars both, through to the sums.
-        const Lane<Real> both = load(bar + k), up_bar = both > zero ? zero : both;
-        const Lane<Real> low_value = r + (both < zero ? zero : both);
-        up.see(r + up_bar, here);
-        low = low_value < low ? low_value : low;
+        const Lane<Real> moved = load(output + k) + factor * (load(rising + k) - load(falling + k));
+        store(output + k, moved);
+        up.see(load(up_level + k) - moved, here);
+        const Lane<Real> residual = load(low_level + k) - moved;
+        low = residual < low ? residual : low;
         here += static_cast<Number<Real>>(W);
     };
     for (size_t k = 0; k < n; k += 2 * W) {
@@ -198,8 +196,7 @@ size_t find_partner(const SvmPartnerSearch<Real>& search, const Real* row, size_
     LargestQuotient<Real> even, odd;
     Count<Real> here = first_rows<Real>();
     const auto look = [&](size_t k, LargestQuotient<Real>& largest) {
-        const Lane<Real> both = load(search.bar + k), low_bar = both < zero ? zero : both;
-        const Lane<Real> gap = own - (load(search.residual + k) + low_bar);
+        const Lane<Real> gap = own - (load(search.low_level + k) - load(search.output + k));
         const Lane<Real> right = gap > zero ? gap : zero;
         const Lane<Real> other = equal_diagonal ? own_diagonal : load(search.diagonal + k);
         const Lane<Real> raw = own_diagonal + other - Real(2) * load(row + k);
@@ -220,15 +217,29 @@ size_t partner(const SvmPartnerSearch<Real>& search, const Real* row, size_t n) 
                            : find_partner<true>(search, row, n);
 }
 
+// Four rows at a time, so that the sums are read and written once for all of them. What becomes
+// vectors of two precisions is left to the compiler.
 template <class Real>
-void subtract(double* sums, const Real* row, double amount, size_t n) {
-    // Left to the compiler, which has no other registers for two precisions at once.
-    for (size_t k = 0; k < n; ++k) sums[k] -= amount * row[k];
+void add_rows(double* sums, const Real* const* rows, const double* amounts, size_t count,
+              size_t n) {
+    size_t j = 0;
+    for (; j + 4 <= count; j += 4) {
+        const Real *first = rows[j], *second = rows[j + 1], *third = rows[j + 2],
+                   *fourth = rows[j + 3];
+        const double a = amounts[j], b = amounts[j + 1], c = amounts[j + 2], d = amounts[j + 3];
+        for (size_t k = 0; k < n; ++k)
+            sums[k] += (a * first[k] + b * second[k]) + (c * third[k] + d * fourth[k]);
+    }
+    for (; j < count; ++j) {
+        const Real* row = rows[j];
+        const double amount = amounts[j];
+        for (size_t k = 0; k < n; ++k) sums[k] += amount * row[k];
+    }
 }
 
 template <class Real>
 constexpr SvmPasses<Real> passes() {
-    return {step<Real>, partner<Real>, subtract<Real>};
+    return {step<Real>, partner<Real>, add_rows<Real>};
 }
 
 }    // namespace POLYCHOTOMY_LANES

@@ -1,11 +1,13 @@
 // The loops over all rows of a binary problem that one step of the SVM solver takes, in single or in
 // double precision.
 //
-// An n is a multiple of `svm_padding`; padded rows have bars that keep them from being chosen.
+// The residual of a row is its target less its output, sum_j K_ij beta_j. For the search it has two
+// levels, from which the output is subtracted: the target, or an infinite number where the
+// coefficient may not rise (-infinity) or not fall (infinity). An n is a multiple of `svm_padding`;
+// padded rows may do neither.
 #pragma once
 
 #include <cstddef>
-#include <limits>
 
 namespace polychotomy {
 
@@ -21,19 +23,12 @@ struct SvmExtremes {
     double low;    // the smallest residual in "low"
 };
 
-// What bars a row: nothing (0), from falling (+infinity), from rising (-infinity), both (NaN). Half
-// of it, added to the residual, takes the row out of a search.
-constexpr double bars_nothing = 0.0;
-constexpr double bars_falling = std::numeric_limits<double>::infinity();
-constexpr double bars_rising = -std::numeric_limits<double>::infinity();
-constexpr double bars_both = std::numeric_limits<double>::quiet_NaN();
-
 // What the partner of row i is chosen by: gain = (residual_i - residual_j)^2 / curvature_ij.
 template <class Real>
 struct SvmPartnerSearch {
-    const Real* residual;
+    const Real* output;
+    const Real* low_level;
     const Real* diagonal;    // null if all of it is own_diagonal
-    const Real* bar;
     Real own_residual;
     Real own_diagonal;
     Real least_curvature;
@@ -42,13 +37,14 @@ struct SvmPartnerSearch {
 // The loops, compiled for one instruction set.
 template <class Real>
 struct SvmPasses {
-    // residual -= amount * (rising - falling), and the extremes of the new residuals.
-    SvmExtremes (*step)(Real* residual, const Real* rising, const Real* falling, Real amount,
-                        const Real* bar, size_t n);
+    // output += amount * (rising - falling), and the extremes of the new residuals.
+    SvmExtremes (*step)(Real* output, const Real* rising, const Real* falling, Real amount,
+                        const Real* up_level, const Real* low_level, size_t n);
     // The row of "low" with the largest gain, or no_row.
     size_t (*partner)(const SvmPartnerSearch<Real>& search, const Real* row, size_t n);
-    // sums -= amount * row, in double precision.
-    void (*subtract)(double* sums, const Real* row, double amount, size_t n);
+    // sums += the rows times their amounts, in double precision.
+    void (*add_rows)(double* sums, const Real* const* rows, const double* amounts, size_t count,
+                     size_t n);
 };
 
 struct SvmPassesOfBoth {

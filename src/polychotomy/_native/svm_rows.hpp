@@ -35,9 +35,10 @@ class GatheredRows {
 public:
     explicit GatheredRows(const ScaledGram& source) : source_(source) {}
 
-    // Takes the rows of a problem; what is there already is kept if they are the same as before.
-    void bind(const RowNumbers& numbers) {
-        if (numbers == numbers_ && memory_.data()) return;
+    // Takes the rows of a problem; if they are the same as before, what is there already is kept, and
+    // true returned.
+    bool bind(const RowNumbers& numbers) {
+        if (numbers == numbers_ && memory_.data()) return true;
         numbers_ = numbers;
         stride_ = padded(numbers.size());
         // Not set to zero: pages that are never read are never touched.
@@ -48,6 +49,7 @@ public:
             memory_ = RecycledBlock(capacity_);
         }
         present_.assign(numbers.size(), false);
+        return false;
     }
 
     const Real* row(size_t i) {
@@ -69,9 +71,9 @@ public:
     // An entry as the Gram matrix has it.
     double entry(size_t i, size_t j) const { return source_.entry(numbers_[i], numbers_[j]); }
 
-    // sums -= amount * row i, with the entries that the Gram matrix has.
-    void subtract_exactly(double* sums, size_t i, double amount) const {
-        for_each_entry(i, [&](size_t k, double entry) { sums[k] -= amount * entry; });
+    // sums += amount * row i, with the entries that the Gram matrix has.
+    void add_exactly(double* sums, size_t i, double amount) const {
+        for_each_entry(i, [&](size_t k, double entry) { sums[k] += amount * entry; });
     }
 
     // K_ii + K_jj - 2 K_ij below this is no rounding error of a positive number.

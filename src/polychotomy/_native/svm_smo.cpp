@@ -20,7 +20,7 @@ constexpr double least_curvature = 1e-12;
 template <class Real>
 constexpr double least_curvature_to_choose = is_single<Real> ? 1e-6 : least_curvature;
 // Below, a curvature in single precision is computed again.
-constexpr double doubtful_curvature = 1e-3;
+constexpr double doubtful_curvature = 1e-5;
 
 // Bounds are kept where products with them can neither overflow nor vanish.
 constexpr double least_bound = 1e-290;
@@ -54,9 +54,10 @@ void SvmState<Real>::resize(size_t rows) {
     n = rows;
     numbers.resize(n);
     for (auto* vector : {&label, &capacity, &target, &beta, &lower, &upper}) vector->resize(n);
-    residual.assign(padded(n), Real(0));
+    output.assign(padded(n), Real(0));
     diagonal.assign(padded(n), Real(1));
-    bar.assign(padded(n), static_cast<Real>(bars_both));
+    up_level.assign(padded(n), static_cast<Real>(-infinity));
+    low_level.assign(padded(n), static_cast<Real>(infinity));
     equal_diagonal = false;
 }
 
@@ -69,9 +70,10 @@ void SvmState<Real>::copy_row(size_t to, const SvmState<Real>& from, size_t row)
     beta[to] = from.beta[row];
     lower[to] = from.lower[row];
     upper[to] = from.upper[row];
-    residual[to] = from.residual[row];
+    output[to] = from.output[row];
     diagonal[to] = from.diagonal[row];
-    bar[to] = from.bar[row];
+    up_level[to] = from.up_level[row];
+    low_level[to] = from.low_level[row];
 }
 
 template <class Real>
@@ -81,18 +83,21 @@ void SvmState<Real>::compare_diagonal() {
 }
 
 template <class Real>
-void SvmState<Real>::set_bar(size_t row) {
+void SvmState<Real>::set_levels(size_t row) {
     const double slack = bound_slack * (upper[row] - lower[row]);
     const bool rises = upper[row] - beta[row] > slack, falls = beta[row] - lower[row] > slack;
-    bar[row] = static_cast<Real>(rises ? (falls ? bars_nothing : bars_falling)
-                                       : (falls ? bars_rising : bars_both));
+    up_level[row] = static_cast<Real>(rises ? target[row] : -infinity);
+    low_level[row] = static_cast<Real>(falls ? target[row] : infinity);
 }
 
 template <class Real>
 SvmPartnerSearch<Real> SvmState<Real>::partner_of(size_t row, double least_curvature) const {
-    return {residual.data(), equal_diagonal ? nullptr : diagonal.data(),
-            bar.data(),      residual[row],
-            diagonal[row],   static_cast<Real>(least_curvature)};
+    return {output.data(),
+            low_level.data(),
+            equal_diagonal ? nullptr : diagonal.data(),
+            static_cast<Real>(residual(row)),
+            diagonal[row],
+            static_cast<Real>(least_curvature)};
 }
 
 // ---- the path of C --------------------------------------------------------------------------
@@ -117,7 +122,7 @@ void SvmPathSolver<Real>::begin(const RowNumbers& rows, const std::vector<double
     offset_ = balance > 0.0 ? 1.0 : -1.0;
     for (size_t i = 0; i < whole_.n; ++i) whole_.target[i] = labels[i] - offset_;
     whole_.compare_diagonal();
-    whole_kernel_.bind(rows);
+    if (!whole_kernel_.bind(rows)) all_sums_C_ = 0.0;
     shrunk_ = false;
     C_ = 0.0;
 }
@@ -136,8 +141,8 @@ void SvmPathSolver<Real>::restart(double C) {
         whole_.beta[i] = 0.0;
         whole_.lower[i] = whole_.label[i] > 0 ? 0.0 : -bound;
         whole_.upper[i] = whole_.label[i] > 0 ? bound : 0.0;
-        whole_.residual[i] = static_cast<Real>(whole_.target[i]);
-        whole_.set_bar(i);
+        whole_.output[i] = Real(0);
+        whole_.set_levels(i);
     }
     errors_ = roundings_ = 0.0;
 }
@@ -148,7 +153,7 @@ double SvmPathSolver<Real>::best_multiple() const {
     double linear = 0.0, quadratic = 0.0;
     for (size_t i = 0; i < whole_.n; ++i) {
         linear += whole_.label[i] * whole_.beta[i];
-        quadratic += whole_.beta[i] * (whole_.target[i] - whole_.residual[i]);
+        quadratic += whole_.beta[i] * whole_.output[i];
     }
     return quadratic > 0.0 ? linear / quadratic : infinity;
 }
@@ -158,7 +163,7 @@ bool SvmPathSolver<Real>::at_capacity(size_t row) const {
     return !(whole_.label[row] > 0 ? whole_.may_rise(row) : whole_.may_fall(row));
 }
 
-// Multiplies the solution; the residuals follow without a look at the kernel.
+// Multiplies the solution; the outputs follow without a look at the kernel.
 template <class Real>
 void SvmPathSolver<Real>::rescale(double C, double multiple) {
     const bool fully = multiple == C / C_;
@@ -167,14 +172,13 @@ void SvmPathSolver<Real>::rescale(double C, double multiple) {
         const double bound = whole_.label[i] * C * whole_.capacity[i];
         whole_.beta[i] = fully && at_capacity(i) ? bound : whole_.beta[i] * multiple;
         (whole_.label[i] > 0 ? whole_.upper : whole_.lower)[i] = bound;
-        const double output = multiple * (whole_.target[i] - whole_.residual[i]);
-        whole_.residual[i] = static_cast<Real>(whole_.target[i] - output);
-        whole_.set_bar(i);
+        whole_.output[i] = static_cast<Real>(multiple * whole_.output[i]);
+        whole_.set_levels(i);
         sum += std::fabs(whole_.beta[i]);
     }
     if (is_single<Real>) {
         errors_ *= multiple * multiple;
-        roundings_ = multiple * multiple * (roundings_ + 1.0);
+        roundings_ += 1.0;
     } else {
         errors_ = multiple * errors_ + 4 * (1 + sum);
     }
@@ -205,7 +209,8 @@ void SvmPathSolver<Real>::start(double C) {
     restart(C);
     fill();
     if (!worth_filling()) return restart(C);
-    recompute(infinity);
+    if (control_.shared_rows) add_sides(C);
+    else recompute(infinity);
     if (best_multiple() < 1.0) restart(C);
 }
 
@@ -221,8 +226,40 @@ void SvmPathSolver<Real>::fill() {
     for (size_t i = 0; i < whole_.n; ++i) {
         whole_.beta[i] = whole_.upper[i] * (total / room_above) +
                          whole_.lower[i] * (total / room_below);
-        whole_.set_bar(i);
+        whole_.set_levels(i);
     }
+}
+
+// The outputs of the filled point. Of its kernel rows those of one side are added up here; those of
+// both sides together are the same for all problems on these rows, and so the other side is known.
+template <class Real>
+void SvmPathSolver<Real>::add_sides(double C) {
+    double room_above = 0.0, room_below = 0.0;
+    std::vector<double> bounds(whole_.n);
+    for (size_t i = 0; i < whole_.n; ++i) {
+        room_above += whole_.upper[i];
+        room_below -= whole_.lower[i];
+        bounds[i] = whole_.upper[i] - whole_.lower[i];
+    }
+    if (all_sums_C_ != C) {
+        all_sums_ = combine_rows(bounds);
+        all_sums_C_ = C;
+    }
+    const bool positive = room_above < room_below;
+    const double total = std::min(room_above, room_below);
+    const double above = total / room_above, below = -total / room_below;
+    const double own = positive ? above : below, other = positive ? below : above;
+    for (size_t i = 0; i < whole_.n; ++i)
+        if ((whole_.label[i] > 0) != positive) bounds[i] = 0.0;
+    const std::vector<double> sums = combine_rows(bounds);
+    errors_ = 0.0;
+    for (size_t i = 0; i < whole_.n; ++i) {
+        const double of_others = all_sums_[i] - sums[i];
+        whole_.output[i] = static_cast<Real>(own * sums[i] + other * of_others);
+        if (is_single<Real>) add_error(2 * (whole_.upper[i] - whole_.lower[i]));
+    }
+    roundings_ = 1.0;
+    look_around();
 }
 
 // Whether the filled point is near the solution, judged by the decision values of a few rows: the
@@ -257,7 +294,7 @@ SvmSolution SvmPathSolver<Real>::solve_from(const std::vector<double>& betas, do
                                             std::int64_t max_iterations) {
     restart(C);
     whole_.beta = betas;
-    for (size_t i = 0; i < whole_.n; ++i) whole_.set_bar(i);
+    for (size_t i = 0; i < whole_.n; ++i) whole_.set_levels(i);
     recompute(0.0);
     C_ = C;
     return optimise(max_iterations);
@@ -314,17 +351,16 @@ double SvmPathSolver<Real>::bias() const {
     size_t n_free = 0;
     for (size_t i = 0; i < whole_.n; ++i) {
         if (!whole_.is_free(i)) continue;
-        sum += whole_.residual[i];
+        sum += whole_.residual(i);
         ++n_free;
     }
     if (n_free > 0) return offset_ + sum / static_cast<double>(n_free);
     size_t up = no_row, low = no_row;
     for (size_t i = 0; i < whole_.n; ++i) {
-        const double residual = whole_.residual[i];
-        if (whole_.may_rise(i) && (up == no_row || residual > whole_.residual[up])) up = i;
-        if (whole_.may_fall(i) && (low == no_row || residual < whole_.residual[low])) low = i;
+        const double residual = whole_.residual(i);
+        if (whole_.may_rise(i) && (up == no_row || residual > whole_.residual(up))) up = i;
+        if (whole_.may_fall(i) && (low == no_row || residual < whole_.residual(low))) low = i;
     }
-    // Far from each other they may be: not as small as where the steps were made.
     return offset_ + (exact_residual(up) + exact_residual(low)) / 2;
 }
 
@@ -347,9 +383,8 @@ double SvmPathSolver<Real>::goal() const {
     double least = infinity, largest = -infinity, sum = 0.0, reach = 0.0;
     const auto see = [&](const SvmState<Real>& state) {
         for (size_t i = 0; i < state.n; ++i) {
-            const double output = state.target[i] - state.residual[i];
-            least = std::min(least, output);
-            largest = std::max(largest, output);
+            least = std::min<double>(least, state.output[i]);
+            largest = std::max<double>(largest, state.output[i]);
             sum += std::fabs(state.beta[i]);
             reach = std::max(reach, (state.upper[i] - state.lower[i]) * state.diagonal[i]);
         }
@@ -366,12 +401,15 @@ template <class Real>
 typename SvmPathSolver<Real>::Outcome SvmPathSolver<Real>::descend(
     std::int64_t max_iterations) {
     goal_ = control_.tolerance;
+    double aim = goal_;
     const std::int64_t pause = std::min(next_look_, next_jump_);
     while (true) {
-        if (gap() <= goal_) {
+        if (gap() <= aim) {
             goal_ = goal();
-            const double rounding = std::min(2 * error(), share_of_rounding * goal_);
-            if (gap() <= goal_ - rounding) return Outcome::reached;
+            const double output = state().output[extremes_.up_row];
+            const double rounding = error() + relative_error() * std::fabs(output);
+            aim = goal_ - std::min(2 * rounding, share_of_rounding * goal_);
+            if (gap() <= aim) return Outcome::reached;
         }
         if (iterations_ >= max_iterations) return Outcome::limit;
         if (iterations_ >= pause) return Outcome::pause;
@@ -388,7 +426,7 @@ template <class Real>
 bool SvmPathSolver<Real>::move_pair() {
     SvmState<Real>& state = this->state();
     GatheredRows<Real>& kernel = this->kernel();
-    const size_t n = state.residual.size(), i = extremes_.up_row;
+    const size_t n = state.padded_n(), i = extremes_.up_row;
     const Real* rising = kernel.row(i);
     const size_t j =
         passes_.partner(state.partner_of(i, least_curvature_to_choose<Real>), rising, n);
@@ -398,7 +436,7 @@ bool SvmPathSolver<Real>::move_pair() {
         curvature = kernel.entry(i, i) + kernel.entry(j, j) - 2.0 * kernel.entry(i, j);
     indefinite_ = indefinite_ || curvature < kernel.surely_negative();
     const double wanted =
-        (state.residual[i] - state.residual[j]) / std::max(curvature, least_curvature);
+        (state.residual(i) - state.residual(j)) / std::max(curvature, least_curvature);
     const double room_above = state.upper[i] - state.beta[i];
     const double room_below = state.beta[j] - state.lower[j];
     const double amount = std::min(wanted, std::min(room_above, room_below));
@@ -406,11 +444,12 @@ bool SvmPathSolver<Real>::move_pair() {
     state.beta[i] = amount < room_above ? before_i + amount : state.upper[i];
     state.beta[j] = amount < room_below ? before_j - amount : state.lower[j];
     if (state.beta[i] == before_i && state.beta[j] == before_j) return false;
-    state.set_bar(i);
-    state.set_bar(j);
-    add_error(4 * amount + std::fabs(extremes_.up) + std::fabs(extremes_.low));
-    extremes_ = passes_.step(state.residual.data(), rising, kernel.row(j),
-                             static_cast<Real>(amount), state.bar.data(), n);
+    state.set_levels(i);
+    state.set_levels(j);
+    add_error(4 * amount + (is_single<Real> ? 0.0 : std::fabs(state.output[i]) +
+                                                          std::fabs(state.output[j])));
+    extremes_ = passes_.step(state.output.data(), rising, kernel.row(j), static_cast<Real>(amount),
+                             state.up_level.data(), state.low_level.data(), n);
     return true;
 }
 
@@ -418,9 +457,9 @@ template <class Real>
 void SvmPathSolver<Real>::look_around() {
     SvmState<Real>& state = this->state();
     // A step of no length, for which any row will do.
-    extremes_ = passes_.step(state.residual.data(), state.diagonal.data(), state.diagonal.data(),
-                             Real(0), state.bar.data(), state.residual.size());
-    if (is_single<Real>) add_error(std::fabs(extremes_.up) + std::fabs(extremes_.low));
+    extremes_ = passes_.step(state.output.data(), state.diagonal.data(), state.diagonal.data(),
+                             Real(0), state.up_level.data(), state.low_level.data(),
+                             state.padded_n());
 }
 
 // Settles all free coefficients at once, if that costs no more than half of the steps since the last
@@ -443,35 +482,38 @@ void SvmPathSolver<Real>::jump() {
 
 // ---- rounding -------------------------------------------------------------------------------
 
-// Takes note of what is rounded: in double precision the sum of all sizes, in single, where that
-// would be more than the goal, the sum of their squares.
+// Takes note of a change of coefficients, whose products with the kernel are rounded: in double
+// precision the sum of all sizes, in single, where that would be more than the goal, the sum of
+// their squares.
 template <class Real>
 void SvmPathSolver<Real>::add_error(double size) {
     errors_ += is_single<Real> ? size * size : size;
     roundings_ += 1.0;
 }
 
-// How wrong rounding may have made the residuals of rows that can be in a violating pair.
+// How wrong these roundings may have made an output.
 template <class Real>
 double SvmPathSolver<Real>::error() const {
     constexpr double unit = std::numeric_limits<Real>::epsilon() / 2;
     return unit * (is_single<Real> ? feared_deviations * std::sqrt(errors_) : errors_);
 }
 
-// The gap if rounding did the worst. Residuals that are larger than those of violating pairs, and
-// have larger errors, were far from the extremes once and need not be so any more.
+// How wrong, in units of itself, an output may be because it was rounded so often.
+template <class Real>
+double SvmPathSolver<Real>::relative_error() const {
+    constexpr double unit = std::numeric_limits<Real>::epsilon() / 2;
+    return is_single<Real> ? feared_deviations * unit * std::sqrt(roundings_) : 0.0;
+}
+
+// The gap if rounding did the worst.
 template <class Real>
 double SvmPathSolver<Real>::largest_gap() const {
-    const double shared = error();
-    if (!is_single<Real>) return gap() + 2 * shared;
-    constexpr double unit = std::numeric_limits<float>::epsilon() / 2;
-    const double relative = feared_deviations * unit * std::sqrt(roundings_);
+    const double shared = error(), relative = relative_error();
     double up = -infinity, low = infinity;
     for (size_t i = 0; i < whole_.n; ++i) {
-        const double residual = whole_.residual[i];
-        const double own = shared + relative * std::fabs(residual);
-        if (whole_.may_rise(i)) up = std::max(up, residual + own);
-        if (whole_.may_fall(i)) low = std::min(low, residual - own);
+        const double own = shared + relative * std::fabs(whole_.output[i]);
+        if (whole_.may_rise(i)) up = std::max(up, whole_.residual(i) + own);
+        if (whole_.may_fall(i)) low = std::min(low, whole_.residual(i) - own);
     }
     return up - low;
 }
@@ -489,8 +531,8 @@ void SvmPathSolver<Real>::shrink() {
     if (state.n < least_rows_for_shrinking) return;
     std::vector<size_t> kept;
     for (size_t i = 0; i < state.n; ++i) {
-        const bool too_high = !state.may_rise(i) && state.residual[i] > extremes_.up;
-        const bool too_low = !state.may_fall(i) && state.residual[i] < extremes_.low;
+        const bool too_high = !state.may_rise(i) && state.residual(i) > extremes_.up;
+        const bool too_low = !state.may_fall(i) && state.residual(i) < extremes_.low;
         if (!too_high && !too_low) kept.push_back(i);
     }
     if (static_cast<double>(kept.size()) > largest_share_to_shrink * static_cast<double>(state.n))
@@ -515,7 +557,7 @@ template <class Real>
 void SvmPathSolver<Real>::save_part() {
     for (size_t k = 0; k < part_.n; ++k) {
         whole_.beta[part_rows_[k]] = part_.beta[k];
-        whole_.set_bar(part_rows_[k]);
+        whole_.set_levels(part_rows_[k]);
     }
 }
 
@@ -527,27 +569,39 @@ void SvmPathSolver<Real>::unshrink() {
     next_look_ = iterations_ + static_cast<std::int64_t>(whole_.n);
 }
 
-// The residuals from beta and the kernel; in single precision from the entries of the Gram matrix
+// The outputs from beta and the kernel; in single precision from the entries of the Gram matrix
 // themselves if their rounding matters to the goal.
 template <class Real>
 void SvmPathSolver<Real>::recompute(double goal) {
-    std::vector<double> sums(whole_.residual.size(), 0.0);
-    std::copy(whole_.target.begin(), whole_.target.end(), sums.begin());
     errors_ = 0.0;
     if (is_single<Real>)
         for (const double beta : whole_.beta) add_error(beta);
     const bool exactly = 2 * error() > share_of_rounding * goal;
     if (exactly) errors_ = 0.0;
-    roundings_ = 0.0;
-    for (size_t i = 0; i < whole_.n; ++i) {
-        const double beta = whole_.beta[i];
-        if (beta == 0.0) continue;
-        if (exactly) whole_kernel_.subtract_exactly(sums.data(), i, beta);
-        else passes_.subtract(sums.data(), whole_kernel_.row(i), beta, sums.size());
-    }
-    std::transform(sums.begin(), sums.end(), whole_.residual.begin(),
-                   [](double sum) { return static_cast<Real>(sum); });
+    roundings_ = 1.0;
+    const std::vector<double> outputs = combine_rows(whole_.beta, exactly);
+    for (size_t i = 0; i < whole_.n; ++i)
+        whole_.output[i] = static_cast<Real>(outputs[i]);
     look_around();
+}
+
+// The sum of the kernel rows times their amounts.
+template <class Real>
+std::vector<double> SvmPathSolver<Real>::combine_rows(const std::vector<double>& amounts,
+                                                      bool exactly) {
+    std::vector<double> sums(whole_.padded_n(), 0.0), factors;
+    std::vector<const Real*> rows;
+    for (size_t i = 0; i < whole_.n; ++i) {
+        if (amounts[i] == 0.0) continue;
+        if (exactly) {
+            whole_kernel_.add_exactly(sums.data(), i, amounts[i]);
+        } else {
+            rows.push_back(whole_kernel_.row(i));
+            factors.push_back(amounts[i]);
+        }
+    }
+    passes_.add_rows(sums.data(), rows.data(), factors.data(), rows.size(), sums.size());
+    return sums;
 }
 
 template struct SvmState<float>;

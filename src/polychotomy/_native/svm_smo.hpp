@@ -7,12 +7,14 @@
 // may rise, j gives the largest gain among those that may fall. Now and then all coefficients that
 // are at no bound are moved together (svm_jump.hpp).
 //
-// Residuals and kernel rows are kept in single or in double precision (Real). The gap between up and
-// low does not depend on a number added to all residuals: the label of the larger side is taken
-// away, so that residuals are small, and single precision is enough, where decision values are.
+// Outputs, sum_j K_ij beta_j, and kernel rows are kept in single or in double precision (Real).
+// Rounding is relative to the outputs, then, which are small where C is. A number added to all
+// residuals changes no gap: the label of the larger side, whose rows can be free at small C, is taken
+// away from all, so that residuals of these rows are small, too.
 #pragma once
 
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -29,24 +31,27 @@ struct SvmState {
     size_t n = 0;
     RowNumbers numbers;    // in the Gram matrix
     std::vector<double> label, capacity;    // capacity: the weight times the unit of beta
-    std::vector<double> target;             // what the residuals are where beta is 0
+    std::vector<double> target;             // the residual where beta is 0
     std::vector<double> beta, lower, upper;
     // These are padded.
-    std::vector<Real> residual, diagonal, bar;
+    std::vector<Real> output, up_level, low_level, diagonal;
     bool equal_diagonal = false;    // as Gaussian kernels have it
 
     void resize(size_t rows);
     void copy_row(size_t to, const SvmState& from, size_t row);
     void compare_diagonal();
-    void set_bar(size_t row);
-    bool may_rise(size_t row) const { return bar[row] >= bars_nothing; }
-    bool may_fall(size_t row) const { return bar[row] <= bars_nothing; }
-    bool is_free(size_t row) const { return bar[row] == bars_nothing; }
+    void set_levels(size_t row);
+    size_t padded_n() const { return output.size(); }
+    double residual(size_t row) const { return target[row] - output[row]; }
+    bool may_rise(size_t row) const { return std::isfinite(up_level[row]); }
+    bool may_fall(size_t row) const { return std::isfinite(low_level[row]); }
+    bool is_free(size_t row) const { return may_rise(row) && may_fall(row); }
     SvmPartnerSearch<Real> partner_of(size_t row, double least_curvature) const;
 };
 
 struct SvmControl {
     double tolerance;
+    bool shared_rows;    // most problems have the rows of the one before
     const std::atomic<bool>* stop;
 };
 
@@ -82,6 +87,7 @@ private:
     void restart(double C);
     void fill();
     bool worth_filling();
+    void add_sides(double C);
     void rescale(double C, double multiple);
     double best_multiple() const;
     bool at_capacity(size_t row) const;
@@ -95,8 +101,10 @@ private:
     void save_part();
     void unshrink();
     void recompute(double goal);
+    std::vector<double> combine_rows(const std::vector<double>& amounts, bool exactly = false);
     void add_error(double size);
     double error() const;
+    double relative_error() const;
     double largest_gap() const;
     double exact_residual(size_t row) const;
     double bias() const;
@@ -111,13 +119,15 @@ private:
     SvmJump<Real> jump_;
 
     SvmState<Real> whole_, part_;
+    std::vector<double> all_sums_;    // of the kernel rows times their bounds at all_sums_C_
+    double all_sums_C_ = 0.0;
     std::vector<size_t> part_rows_;    // places of the part's rows in the whole
     bool shrunk_ = false;
     bool indefinite_ = false;
     double C_ = 0.0;
     double offset_ = 0.0;    // what was taken away from all labels
     SvmExtremes extremes_ = {};
-    double errors_ = 0.0, roundings_ = 0.0;    // of the residuals; see error(), largest_gap()
+    double errors_ = 0.0, roundings_ = 0.0;    // see error() and relative_error()
     double goal_ = 0.0;
     std::int64_t iterations_ = 0;
     std::int64_t next_look_ = 0;    // when to think of shrinking
