@@ -7,12 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from polychotomy.machines._lssvm_evidence import optimise_hyperparameters
-from polychotomy.machines._lssvm_tridiagonal import (
-    moderated_probability,
-    predictive_variance,
-    tridiagonalise,
-    with_targets,
-)
+from polychotomy.machines._lssvm_predictive import moderated_probability, predictive_variance
+from polychotomy.machines._lssvm_tridiagonal import tridiagonalise, with_targets
 
 from . import lssvm_twins as twins
 

@@ -16,13 +16,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigvalsh_tridiagonal
 from scipy.linalg.lapack import dormqr, dpttrf, dpttrs, dsytrd, dsytrd_lwork
 
-from .._math import log_odds, sigmoid
 from .._types import FloatArray, IntArray
 from ._lssvm_centring import LARGEST, Centring, centre, check_semidefinite, check_targets, scaled
 from ._lssvm_solve import Fit
-
-# Beyond, the smaller probability is 0 in double precision.
-LARGEST_LOG_ODDS = 800.0
 
 
 @dataclass(frozen=True)
@@ -96,6 +92,19 @@ class Tridiagonal:
         product[1:] += self.off_diagonal[:, None] * rotated[:-1]
         product[:-1] += self.off_diagonal[:, None] * rotated[1:]
         return product
+
+    def explained(self, centred: FloatArray, gamma: FloatArray) -> FloatArray:
+        """Return ``k' (G + 1/gamma)^-1 k`` of the columns k of `centred`; see `Basis`."""
+        rotated = self.rotate(centred)
+        explained = np.empty((centred.shape[1], len(gamma)))
+        for ridge, columns in groups(self.ridge(gamma)):
+            own = np.einsum("ij,ij->j", rotated, self.solve(ridge, rotated))
+            explained[:, columns] = own[:, None]
+        return explained
+
+    def leave_one_out(self, targets: FloatArray, gamma: FloatArray) -> FloatArray:
+        """Return the score that every row gets from a fit without it; see `Basis`."""
+        return leave_one_out(with_targets(self, targets), gamma)
 
     @cached_property
     def inverse_basis(self) -> FloatArray:
@@ -213,83 +222,6 @@ def leave_one_out(problem: Problem, gamma: ArrayLike) -> FloatArray:
         p = centring.inverse_diagonal(diagonal, applied)
         scores[:, columns] = problem.targets[:, columns] - coefficients / p[:, None]
     return scores
-
-
-def predictive_variance(
-    basis: Tridiagonal,
-    cross_gram: FloatArray,
-    self_gram: FloatArray,
-    mu: FloatArray,
-    zeta: FloatArray,
-) -> FloatArray:
-    """Return the posterior variance of the scores of new rows: VANGESTEL (12), sign corrected.
-
-    With ``phi_c`` the features less their weighted mean over the training rows, and ``k_c`` its
-    products with those of the training rows, it is
-    ``1 / (zeta sum v) + (phi_c . phi_c - k_c' (G + 1/gamma)^-1 k_c) / mu``. The fifth term of (12),
-    printed with plus, must have minus: only then is it ``g' H^-1 g``.
-
-    Parameters
-    ----------
-    basis : Tridiagonal
-        The training rows.
-    cross_gram : ndarray of shape (n_new, n_rows)
-        The kernel of new rows with training rows.
-    self_gram : ndarray of shape (n_new,)
-        The kernel of every new row with itself.
-    mu, zeta : ndarray of shape (n_columns,)
-        The hyperparameters of every column.
-
-    Returns
-    -------
-    ndarray of shape (n_new, n_columns)
-        Positive: where rounding makes the second term negative, it is 0.
-    """
-    centring = basis.centring
-    mu, zeta = np.asarray(mu, dtype=np.float64), np.asarray(zeta, dtype=np.float64)
-    exponent, norm = centring.gram_exponent, centring.norm
-    reflected = centring.reflect(scaled(cross_gram.T, -exponent))
-    # The mean of the features has the products -reflected[0] / norm with those of new rows,
-    # -border / norm with those of training rows, and corner / norm^2 with itself.
-    own = scaled(self_gram, -exponent) + 2.0 * reflected[0] / norm + centring.corner / norm**2
-    rotated = basis.rotate(reflected[1:] + (centring.border / norm)[:, None])
-    variance = np.empty((len(cross_gram), len(mu)))
-    with np.errstate(over="ignore"):
-        gamma = np.minimum(zeta / mu, LARGEST)
-    for ridge, columns in groups(basis.ridge(gamma)):
-        explained = np.einsum("ij,ij->j", rotated, basis.solve(ridge, rotated))
-        variance[:, columns] = np.maximum(own - explained, 0.0)[:, None]
-    variance /= scaled(mu, -exponent)
-    variance += 1.0 / (scaled(zeta, centring.weight_exponent) * norm**2)
-    return variance
-
-
-def moderated_probability(
-    mean: FloatArray, variance: FloatArray, noise: FloatArray, prior: ArrayLike = 0.5
-) -> FloatArray:
-    """Return the probability of the positive side: VANGESTEL (10)-(11).
-
-    Parameters
-    ----------
-    mean, variance : ndarray of shape (n_rows, n_columns)
-        The scores and their variance.
-    noise : ndarray of shape (n_columns,)
-        The noise variance ``1 / zeta`` of a row of weight 1.
-    prior : float or ndarray of shape (n_columns,), default=0.5
-        The prior probability of the positive side.
-    """
-    return sigmoid(moderated_log_odds(mean, variance, noise, prior))
-
-
-def moderated_log_odds(
-    mean: FloatArray, variance: FloatArray, noise: FloatArray, prior: ArrayLike = 0.5
-) -> FloatArray:
-    """Return the log odds of `moderated_probability`, kept finite."""
-    # (11) at y = +1 over (11) at y = -1: the squares leave 2 z / (1/zeta + variance)
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        ratio = np.where(mean == 0.0, 0.0, 2.0 * mean / (noise + variance))
-    odds: FloatArray = np.clip(ratio, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
-    return odds + log_odds(np.asarray(prior, dtype=np.float64))
 
 
 def _ridges(problem: Problem, gamma: ArrayLike) -> Iterator[tuple[float, IntArray]]:

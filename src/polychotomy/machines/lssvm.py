@@ -155,7 +155,7 @@ class LSSVM(KernelMachine):
         scores : ndarray of shape (n_rows,)
             They differ in sign from the scores of `latent` where the class prior decides.
         """
-        from ._lssvm_tridiagonal import moderated_log_odds
+        from ._lssvm_predictive import moderated_log_odds
 
         margins = self._margins(X)
         assert margins.mean is not None

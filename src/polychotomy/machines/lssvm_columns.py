@@ -21,18 +21,10 @@ from ..kernels import (
     warn_of_scales,
 )
 from ._lssvm_evidence import Hyperparameters, fixed_hyperparameters, optimise_hyperparameters
+from ._lssvm_predictive import Basis, moderated_log_odds, predictive_variance
 from ._lssvm_selection import select_by_evidence
 from ._lssvm_solve import Fit
-from ._lssvm_tridiagonal import (
-    Problem,
-    Tridiagonal,
-    fit,
-    leave_one_out,
-    moderated_log_odds,
-    predictive_variance,
-    tridiagonalise,
-    with_targets,
-)
+from ._lssvm_tridiagonal import Problem, Tridiagonal, fit, tridiagonalise, with_targets
 from .any_learner import single_threaded_blas
 from .base import LeftOut, TrainingOptions
 
@@ -68,7 +60,7 @@ class Piece:
     inputs: Any
     targets: FloatArray
     solution: Fit
-    basis: Tridiagonal
+    basis: Basis
     hyperparameters: Hyperparameters
     prior: FloatArray
 
@@ -78,6 +70,10 @@ class Piece:
         return predictive_variance(
             self.basis, cross, self.kernel.diagonal(X), chosen.mu, chosen.zeta
         )
+
+    def leave_one_out(self) -> FloatArray:
+        """Return the score that every training row gets from a fit without it."""
+        return self.basis.leave_one_out(self.targets, self.hyperparameters.gamma)
 
 
 @dataclass(frozen=True)
@@ -244,10 +240,7 @@ class LSSVMColumns:
         """Return the score that every training row gets from a fit without it; 0 elsewhere."""
         scores = np.zeros(labels.shape)
         for piece in fitted.pieces:
-            problem = with_targets(piece.basis, piece.targets)
-            scores[np.ix_(piece.rows, piece.columns)] = leave_one_out(
-                problem, piece.hyperparameters.gamma
-            )
+            scores[np.ix_(piece.rows, piece.columns)] = piece.leave_one_out()
         return LeftOut(scores, np.ones(labels.shape[1], dtype=bool))
 
     def _solve(
