@@ -17,7 +17,7 @@ coefficients to those of the first line, relative to the largest coefficient.
 
 import argparse
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import perf_counter
 
 import numpy as np
@@ -28,7 +28,7 @@ from sklearn.kernel_ridge import KernelRidge
 from threadpoolctl import threadpool_limits
 
 from polychotomy.machines._lssvm_evidence import optimise_hyperparameters
-from polychotomy.machines._lssvm_solve import GammaPath
+from polychotomy.machines._lssvm_solve import Factor, factorise
 from polychotomy.machines._lssvm_tridiagonal import (
     Problem,
     fit,
@@ -55,9 +55,14 @@ def problem(n_rows: int) -> tuple[Array, Array, Array]:
     return X, np.exp(-np.maximum(distances, 0) / (2 * LENGTH**2)), targets
 
 
+def factors(gram: Array) -> Iterator[tuple[float, Factor]]:
+    for gamma in GAMMAS:
+        yield gamma, factorise(gram, gamma, semidefinite=True)
+
+
 def by_cholesky(gram: Array, targets: Array) -> Array:
-    path = GammaPath(gram)
-    return np.array([path.at(gamma).solve(targets).coefficients for gamma in GAMMAS])
+    fits = (factor.solve(gram, targets, gamma) for gamma, factor in factors(gram))
+    return np.array([fit.coefficients for fit in fits])
 
 
 def column_by_column(gram: Array, targets: Array) -> Array:
@@ -116,8 +121,7 @@ def one_column_by_evidence(gram: Array, targets: Array) -> None:
 
 
 def loo_by_cholesky(gram: Array, targets: Array) -> Array:
-    path = GammaPath(gram)
-    return np.array([path.at(gamma).leave_one_out(targets) for gamma in GAMMAS])
+    return np.array([factor.leave_one_out(targets, gamma) for gamma, factor in factors(gram)])
 
 
 def loo_tridiagonal(gram: Array, targets: Array) -> Array:

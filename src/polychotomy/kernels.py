@@ -28,6 +28,8 @@ KERNELS = ("rbf", "laplacian", "linear", "poly", "precomputed")
 OF_DISTANCES = ("rbf", "laplacian")
 # Blocks of a kernel between new rows and training rows hold at most this many numbers.
 BLOCK_ENTRIES = 1 << 23
+# Beyond, gamma times squared norms, the rounding of squared distances shows in a Gaussian kernel.
+FAR_FROM_ZERO = 1e6
 # Deviations of inputs that differ by more than this are warned about.
 SCALE_RATIO = 1e3
 
@@ -63,6 +65,19 @@ class Kernel:
     gamma: float = 1.0
     degree: float = 3
     coef0: float = 0.0
+
+    def is_semidefinite(self, X: Any) -> bool:
+        """Whether the Gram matrix of rows is known to be positive semidefinite, but for rounding.
+
+        Squared distances lose digits between rows that are far from 0, and there the Gaussian
+        kernel need not be.
+        """
+        if self.name == "rbf":
+            with np.errstate(over="ignore"):
+                return bool(self.gamma * Kernel("linear").diagonal(X).max() <= FAR_FROM_ZERO)
+        if self.name == "poly":
+            return self.coef0 >= 0.0 and self.degree >= 0.0 and float(self.degree).is_integer()
+        return self.name in ("laplacian", "linear")
 
     def of_distances(self, distances: FloatArray, n_threads: int = 1) -> FloatArray:
         """Return the Gaussian kernel of squared, or the Laplacian of city-block distances."""

@@ -10,10 +10,11 @@ from scipy.optimize import minimize
 from polychotomy.machines._lssvm_evidence import (
     Hyperparameters,
     energies,
+    fixed_hyperparameters,
     log_evidence,
     optimise_hyperparameters,
 )
-from polychotomy.machines._lssvm_solve import solve
+from polychotomy.machines._lssvm_solve import factorise
 from polychotomy.machines._lssvm_tridiagonal import fit, tridiagonalise, with_targets
 
 from . import lssvm_twins as twins
@@ -337,7 +338,8 @@ def test_the_best_gamma_gives_the_fit_of_level_one():
     columns = columns_of(K, Y, weights)
     chosen = optimise_hyperparameters(columns)
     for column in range(3):
-        expected = solve(K, Y[:, [column]], chosen.gamma[column], weights)
+        gamma = chosen.gamma[column]
+        expected = factorise(K, gamma, weights).solve(K, Y[:, [column]], gamma)
         assert_allclose(
             fit(columns, chosen.gamma).scores(K)[:, [column]], expected.scores(K), rtol=1e-10
         )
@@ -367,3 +369,41 @@ def test_degenerate_rows_get_finite_answers(seed, n, n_distinct, scale, weighted
     # equal rows have equal scores, and a weighted mean of labels is between -1 and 1
     bound = 1 + 1e-6 + 1e-13 * np.abs(K).max() * np.abs(model.coefficients).max()
     assert (np.abs(model.scores(K)) <= max(bound, 1.5)).all()
+
+
+@WEIGHTED
+@pytest.mark.parametrize("gamma", [1e-6, 1e-2, 1.0, 1e3])
+def test_mu_and_zeta_of_a_given_gamma_have_the_largest_evidence(weighted, gamma):
+    K, Y, weights = given_problem(14, weighted)
+    found = fixed_hyperparameters(factorise(K, gamma, weights), Y)
+    assert_allclose(found.gamma, gamma, rtol=1e-14)
+    assert_allclose(found.zeta, gamma * found.mu, rtol=1e-14)
+    assert not (found.at_bound | found.flat).any()
+    for column, y in enumerate(Y.T):
+        weight, error, _ = twins.energies(K, y, gamma, weights)
+        mu = found.mu[column]
+        assert_allclose(mu, 29 / (2 * (weight + gamma * error)), rtol=1e-9)
+        best = twins.marginal_likelihood(K, y, mu, gamma * mu, weights)
+        for other in (0.99 * mu, 1.01 * mu):
+            assert twins.marginal_likelihood(K, y, other, gamma * other, weights) < best
+
+
+def test_level_two_gives_the_mu_and_zeta_of_its_gamma():
+    K, Y, weights = given_problem(15, True)
+    chosen = optimise_hyperparameters(columns_of(K, Y, weights))
+    for column, gamma in enumerate(chosen.gamma):
+        fixed = fixed_hyperparameters(factorise(K, gamma, weights), Y[:, [column]])
+        assert_allclose(fixed.mu, chosen.mu[column], rtol=1e-11)
+        assert_allclose(fixed.zeta, chosen.zeta[column], rtol=1e-11)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-5, 1e5, 1e300])
+def test_scales_of_a_given_gamma(scale):
+    K, Y, weights = given_problem(6, True)
+    chosen = fixed_hyperparameters(factorise(K, 2.0, weights), Y)
+    scaled = fixed_hyperparameters(factorise(K * scale, 2.0 / scale, weights), Y)
+    assert_allclose(scaled.mu / scale, chosen.mu, rtol=1e-11)
+    assert_allclose(scaled.zeta, chosen.zeta, rtol=1e-11)
+    heavy = fixed_hyperparameters(factorise(K, 2.0 / scale, weights * scale), Y)
+    assert_allclose(heavy.zeta * scale, chosen.zeta, rtol=1e-11)
+    assert_allclose(heavy.mu, chosen.mu, rtol=1e-11)

@@ -8,6 +8,9 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import StandardScaler
 
 import polychotomy as pc
+from polychotomy.machines.base import TrainingOptions
+
+from . import lssvm_twins as twins
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +127,128 @@ def test_leave_one_out_scores_are_those_of_n_refits(iris, code):
         np.testing.assert_allclose(
             seen["scores"][row, used], refit.binary_scores(X[[row]])[0, used], rtol=1e-7
         )
+
+
+def fixed(X, labels, weights, **options):
+    """Fit the columns of labels at a given C; return them, and what they are fitted with."""
+    columns = pc.LSSVM(**options).as_columns()
+    state = columns.prepare(X)
+    plain = TrainingOptions(describe=str, counts=weights)
+    (fitted,) = columns.fit(state, labels, [np.arange(len(X))], weights, plain)
+    return columns, fitted, (state, labels, np.arange(len(X)), weights, plain)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("C", [0.05, 3.0])
+def test_a_given_c_equals_the_bordered_system_and_explicit_inverses(weighted, C):
+    X, new = twins.rows(50, 30), twins.rows(51, 8)
+    Y = twins.labels(50, 30)
+    weights = twins.row_weights(50, 30) if weighted else None
+    columns, fitted, arguments = fixed(X, Y.astype(np.int8), weights, C=C, sigma2=1.0)
+    K, cross = twins.gaussian(X), twins.gaussian(new, X)
+    a, b = twins.bordered(K, Y, C, weights)
+    np.testing.assert_allclose(fitted.coefficients, a, rtol=1e-10)
+    np.testing.assert_allclose(fitted.biases, b, rtol=1e-10)
+    margins = columns.margins(fitted, new, probability=True)
+    np.testing.assert_allclose(margins.mean, cross @ a + b, rtol=1e-10)
+    v = twins.ones_or(weights, 30)
+    bordered = np.ones((31, 31))
+    bordered[:30, :30] = K + np.diag(1 / (C * v))
+    bordered[30, 30] = 0.0
+    inverse = np.linalg.inv(bordered)
+    for column, y in enumerate(Y.T):
+        # y' P y = 2 (E_W + C E_D), with P the part of the inverse that belongs to the rows
+        mu = 29 / (y @ inverse[:30, :30] @ y)
+        found = fitted.pieces[0].hyperparameters
+        np.testing.assert_allclose(found.mu[column], mu, rtol=1e-10)
+        np.testing.assert_allclose(found.zeta[column], C * mu, rtol=1e-10)
+        np.testing.assert_allclose(margins.noise[column], 1 / (C * mu), rtol=1e-10)
+        border = np.column_stack([cross, np.ones(8)])
+        variance = (1 - np.einsum("ij,jk,ik->i", border, inverse, border)) / mu
+        np.testing.assert_allclose(margins.variance[:, column], variance, rtol=1e-9)
+    scores = columns.leave_one_out_scores(fitted, *arguments).scores
+    np.testing.assert_allclose(scores, twins.refits(K, Y, C, weights), rtol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear", "poly"])
+def test_a_given_c_equals_the_same_c_found_by_evidence(kernel, weighted):
+    """The one is solved by a Cholesky factor, the other by a tridiagonal matrix."""
+    X = twins.rows(52, 40)
+    y, new = twins.learnable(X, 52, 1)[:, 0], twins.rows(53)
+    weights = twins.row_weights(52, 40) if weighted else None
+    found = pc.LSSVM(kernel=kernel, coef0=1.0).fit(X, y, weights)
+    given = pc.LSSVM(found.C_, kernel=kernel, coef0=1.0).fit(X, y, weights)
+    for name in ("C_", "mu_", "zeta_", "dual_coef_", "intercept_"):
+        np.testing.assert_allclose(getattr(given, name), getattr(found, name), rtol=1e-9)
+    for ours, theirs in zip(given.latent(new), found.latent(new), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+    left_out = [
+        machine.as_columns()
+        .leave_one_out_scores(machine._fitted, None, np.zeros((40, 1)), None, None, None)
+        .scores
+        for machine in (given, found)
+    ]
+    np.testing.assert_allclose(left_out[0], left_out[1], rtol=1e-9)
+
+
+def test_a_given_c_with_a_width_found_by_evidence(iris):
+    X, y = iris[0], iris[1] > 0
+    found = pc.LSSVM(2.0, sigma2="evidence").fit(X, y)
+    given = pc.LSSVM(2.0, sigma2=found.sigma2_).fit(X, y)
+    np.testing.assert_allclose(found.latent(X), given.latent(X), rtol=1e-12)
+    assert found.C_ == given.C_ == pytest.approx(2.0, rel=1e-14)
+
+
+def hyperbolic(A, B):
+    return np.tanh(A @ B.T - 1.0)
+
+
+@pytest.mark.parametrize("C", ["evidence", 1e-3, 1e3])
+@pytest.mark.parametrize("kernel", [{"kernel": hyperbolic}, {"kernel": "poly", "coef0": -2.0}])
+def test_kernels_that_are_not_semidefinite_are_refused(C, kernel):
+    X, y = twins.rows(54), twins.labels(54, n_columns=1)[:, 0]
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        pc.LSSVM(C, **kernel, degree=2).fit(X, y)
+
+
+def test_distances_that_are_lost_in_rounding_are_refused():
+    X, y = twins.rows(54), twins.labels(54, n_columns=1)[:, 0]
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        pc.LSSVM(1e-3, sigma2=1.0).fit(X + 1e8, y)
+    near = pc.LSSVM(1e-3, sigma2=1.0).fit(X, y)
+    far = pc.LSSVM(1e-3, sigma2=1.0).fit(X + 1e4, y)
+    np.testing.assert_allclose(far.latent(X + 1e4), near.latent(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("C", [1e-300, 1.0, 1e20, 1e300])
+@pytest.mark.parametrize(
+    ("X", "y", "weights"),
+    [
+        (np.ones((10, 2)), np.tile([1, -1], 5), None),
+        (np.full((10, 2), 3.7), np.tile([1, -1], 5), np.arange(1.0, 11.0)),
+        (np.array([[0.0], [1.0]]), [1, -1], None),
+        (np.ones((2, 1)), [1, -1], None),
+        (1e-300 * twins.rows(55), twins.labels(55)[:, 0], None),
+        (1e150 * twins.rows(55), twins.labels(55)[:, 0], None),
+        (twins.rows(55), twins.labels(55)[:, 0], np.geomspace(1e-12, 1e12, 20)),
+        (twins.rows(55), twins.labels(55)[:, 0], np.where(np.arange(20) < 9, 1e-300, 1e300)),
+    ],
+    ids=["constant", "rounded", "two rows", "equal rows", "tiny", "huge", "weights", "far apart"],
+)
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_degenerate_rows_get_finite_answers_at_a_given_c(X, y, weights, C, kernel):
+    machine = pc.LSSVM(C, kernel=kernel).fit(X, y, weights)
+    mean, variance = machine.latent(X)
+    assert np.isfinite(mean).all()
+    assert (variance > 0).all()
+    assert np.isfinite(variance).all()
+    p = machine.predict_proba(X)
+    assert ((p >= 0) & (p <= 1)).all()
+    if np.ptp(X) == 0 and weights is None and C == 1.0:
+        np.testing.assert_allclose(p, 0.5, atol=1e-12)
+    for value in (machine.C_, machine.mu_, machine.zeta_):
+        assert 0 < value < np.inf
 
 
 def test_leave_one_out_needs_a_formula():

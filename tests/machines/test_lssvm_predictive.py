@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from polychotomy.machines._lssvm_evidence import optimise_hyperparameters
 from polychotomy.machines._lssvm_predictive import moderated_probability, predictive_variance
+from polychotomy.machines._lssvm_solve import factorise
 from polychotomy.machines._lssvm_tridiagonal import tridiagonalise, with_targets
 
 from . import lssvm_twins as twins
@@ -21,37 +22,55 @@ def some(seed, weighted, n=15, n_new=8):
     return X, new, twins.row_weights(seed, n) if weighted else None
 
 
+def tridiagonal(K, weights, cross, own, mu, zeta):
+    return predictive_variance(tridiagonalise(K, weights), cross, own, mu, zeta)
+
+
+def cholesky(K, weights, cross, own, mu, zeta):
+    """Return the variance by a factorisation for every column."""
+    columns = [
+        predictive_variance(factorise(K, z / m, weights), cross, own, m[None], z[None])
+        for m, z in zip(mu, zeta, strict=True)
+    ]
+    return np.hstack(columns)
+
+
+WAYS = pytest.mark.parametrize("way", [tridiagonal, cholesky])
+
+
+@WAYS
 @WEIGHTED
-def test_equals_the_hessian_in_explicit_features(weighted):
+def test_equals_the_hessian_in_explicit_features(way, weighted):
     for n in (2, 3, 15):
         X, new, weights = some(1, weighted, n)
-        basis = tridiagonalise(X @ X.T, weights)
-        got = predictive_variance(basis, new @ X.T, (new**2).sum(axis=1), MU, ZETA)
+        got = way(X @ X.T, weights, new @ X.T, (new**2).sum(axis=1), MU, ZETA)
         assert got.shape == (8, 4)
         for column, (mu, zeta) in enumerate(zip(MU, ZETA, strict=True)):
             expected = twins.feature_variance(X, new, mu, zeta, weights)
             assert_allclose(got[:, column], expected, rtol=1e-10)
 
 
+@WAYS
 @WEIGHTED
-def test_equals_a_gaussian_process_with_a_flat_bias(weighted):
+def test_equals_a_gaussian_process_with_a_flat_bias(way, weighted):
     X, new, weights = some(2, weighted)
     K, cross = twins.gaussian(X), twins.gaussian(new, X)
-    got = predictive_variance(tridiagonalise(K, weights), cross, np.ones(8), MU, ZETA)
+    got = way(K, weights, cross, np.ones(8), MU, ZETA)
     for column, (mu, zeta) in enumerate(zip(MU, ZETA, strict=True)):
         expected = twins.process_variance(K, cross, np.ones(8), mu, zeta, weights)
         assert_allclose(got[:, column], expected, rtol=1e-9)
 
 
+@WAYS
 @pytest.mark.parametrize("kernel", ["linear", "gaussian"])
-def test_equals_equation_12_with_its_sign_corrected(kernel):
+def test_equals_equation_12_with_its_sign_corrected(way, kernel):
     X, new, _ = some(3, False)
     y = twins.labels(3, 15, 1)[:, 0]
     if kernel == "linear":
         K, cross, own = X @ X.T, new @ X.T, (new**2).sum(axis=1)
     else:
         K, cross, own = twins.gaussian(X), twins.gaussian(new, X), np.ones(8)
-    got = predictive_variance(tridiagonalise(K), cross, own, MU, ZETA)
+    got = way(K, None, cross, own, MU, ZETA)
     for column, (mu, zeta) in enumerate(zip(MU, ZETA, strict=True)):
         expected = twins.paper_variance(K, y, cross, own, mu, zeta, sign=-1)
         assert_allclose(got[:, column], expected, rtol=1e-8)
@@ -77,19 +96,22 @@ def test_a_column_does_not_depend_on_the_others():
         assert_array_equal(alone[:, 0], together[:, column])
 
 
+@WAYS
 @pytest.mark.parametrize("scale", [1e-300, 2.0**-40, 1e300])
-def test_scaling_the_gram_and_mu_changes_nothing(scale):
+def test_scaling_the_gram_and_mu_changes_nothing(way, scale):
     X, new, weights = some(6, True)
     K, cross = twins.gaussian(X), twins.gaussian(new, X)
-    expected = predictive_variance(tridiagonalise(K, weights), cross, np.ones(8), MU, ZETA)
-    scaled = tridiagonalise(K * scale, weights)
-    got = predictive_variance(scaled, cross * scale, np.full(8, scale), MU * scale, ZETA)
+    expected = way(K, weights, cross, np.ones(8), MU, ZETA)
+    got = way(K * scale, weights, cross * scale, np.full(8, scale), MU * scale, ZETA)
     assert_allclose(got, expected, rtol=1e-11)
 
 
+@WAYS
 @given(st.integers(0, 10**6), st.integers(2, 12), st.floats(-8, 8), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_variance_lies_between_that_of_the_bias_and_that_of_no_data(seed, n, exponent, weighted):
+def test_variance_lies_between_that_of_the_bias_and_that_of_no_data(
+    way, seed, n, exponent, weighted
+):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 2))[rng.integers(0, n, n)]
     weights = twins.row_weights(seed, n) if weighted else None
@@ -97,7 +119,7 @@ def test_variance_lies_between_that_of_the_bias_and_that_of_no_data(seed, n, exp
     new = np.vstack([X, twins.rows(seed, 5, 2)])
     mu, zeta = np.array([1.0]), np.array([10.0**exponent])
     K, cross, own = twins.gaussian(X), twins.gaussian(new, X), np.ones(len(new))
-    got = predictive_variance(tridiagonalise(K, weights), cross, own, mu, zeta)[:, 0]
+    got = way(K, weights, cross, own, mu, zeta)[:, 0]
     least = 1 / (zeta * v.sum())
     centred = own - 2 * cross @ v / v.sum() + v @ K @ v / v.sum() ** 2
     assert (got >= least * (1 - 1e-12)).all()
@@ -106,10 +128,11 @@ def test_variance_lies_between_that_of_the_bias_and_that_of_no_data(seed, n, exp
     assert (got[:n] <= (1 / (zeta * v)) * (1 + 1e-6) + 1e-12).all()
 
 
-def test_rounding_does_not_make_the_variance_negative():
+@WAYS
+def test_rounding_does_not_make_the_variance_negative(way):
     X = twins.rows(9, 15)
     K, zeta = 1e10 + X @ X.T, np.array([1e12])
-    got = predictive_variance(tridiagonalise(K), K, K.diagonal(), np.ones(1), zeta)
+    got = way(K, None, K, K.diagonal(), np.ones(1), zeta)
     assert (got >= 1 / (15 * zeta) * (1 - 1e-12)).all()
 
 

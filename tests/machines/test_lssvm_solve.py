@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from polychotomy.machines import _lssvm_tridiagonal as tri
-from polychotomy.machines._lssvm_solve import GammaPath, factorise, leave_one_out, solve
+from polychotomy.machines._lssvm_solve import factorise
 
 from . import lssvm_twins as twins
 
@@ -18,6 +18,14 @@ def some(seed, weighted, n=20):
     X = twins.rows(seed, n)
     weights = twins.row_weights(seed, n) if weighted else None
     return twins.gaussian(X), twins.labels(seed, n), weights
+
+
+def solve(K, Y, gamma, weights=None):
+    return factorise(K, gamma, weights).solve(K, Y, gamma)
+
+
+def leave_one_out(K, Y, gamma, weights=None):
+    return factorise(K, gamma, weights).leave_one_out(Y, gamma)
 
 
 def tridiagonal_fit(K, Y, gamma, weights=None):
@@ -120,14 +128,6 @@ def test_refinement_makes_up_for_a_ridge_below_the_rounding(name):
     assert np.abs(residual).max() <= 1e-14 * (np.abs(K) @ np.abs(fit.coefficients)).max()
 
 
-def test_one_centring_serves_several_gammas():
-    K, Y, weights = some(8, True)
-    path = GammaPath(K, weights)
-    for gamma in (0.1, 10.0):
-        expected = solve(K, Y, gamma, weights)
-        assert_array_equal(path.at(gamma).solve(Y).coefficients, expected.coefficients)
-
-
 def test_every_column_may_have_its_own_gamma():
     K, Y, weights = some(9, True)
     gammas = np.array([0.1, 1.0, 50.0])
@@ -227,6 +227,40 @@ def test_an_indefinite_gram_is_refused_with_its_eigenvalue(way):
 
 
 @WAYS
+@pytest.mark.parametrize("gamma", [1e-100, 1e-3])
+def test_a_large_ridge_does_not_hide_an_indefinite_gram(way, gamma):
+    X, Y = twins.rows(15), twins.labels(15)
+    K = X @ np.diag([4.0, 1.0, -2.0]) @ X.T
+    assert twins.centred_eigenvalues(K)[0] > -1 / gamma
+    with pytest.raises(ValueError, match="times the largest"):
+        way(K, Y, gamma)
+
+
+def test_a_kernel_that_is_known_to_be_semidefinite_is_not_tried_a_second_time():
+    X, Y = twins.rows(15), twins.labels(15)
+    K = X @ np.diag([4.0, 1.0, -2.0]) @ X.T
+    a, _ = twins.bordered(K, Y, 1e-3)
+    fit = factorise(K, 1e-3, semidefinite=True).solve(K, Y, 1e-3)
+    assert_allclose(fit.coefficients, a, rtol=1e-9)
+    with pytest.raises(ValueError, match="times the largest"):
+        factorise(K, 100.0, semidefinite=True)
+
+
+@WAYS
+def test_rounding_that_is_small_beside_the_largest_eigenvalue_only_is_not_refused(way):
+    n, rounding = 40, np.finfo(float).eps ** 0.5
+    contrasts = np.linalg.qr(np.column_stack([np.ones(n), twins.rows(19, n, n - 1)]))[0][:, 1:]
+    values = np.append(np.geomspace(1.0, 1e-3, n - 2) ** 4, -0.7 * rounding)
+    K, Y = (contrasts * values) @ contrasts.T, twins.labels(19, n)
+    # no diagonal entry is as large as the eigenvalue that counts
+    assert rounding * K.diagonal().max() < -values[-1]
+    a, b = twins.bordered(K, Y, 5.0)
+    fit = way(K, Y, 5.0)
+    assert_allclose(fit.coefficients, a, rtol=1e-9, atol=1e-11)
+    assert_allclose(fit.biases, b, rtol=1e-9, atol=1e-11)
+
+
+@WAYS
 def test_eigenvalues_that_are_negative_by_rounding_only_are_not_refused(way):
     X, Y = twins.rows(16), twins.labels(16)
     K = (X @ X.T).astype(np.float32).astype(float)
@@ -254,6 +288,34 @@ def test_duplicated_rows_with_opposite_labels(way):
     fit = way(K, Y, 1e8)
     assert_allclose(fit.coefficients, 1e8 * Y, rtol=1e-12)
     assert_allclose(fit.biases, 0, atol=1e-6)
+
+
+def test_a_constant_gram_leaves_no_rounding_behind():
+    K, Y = np.full((10, 10), 2 * 3.7**2), np.tile([[1.0], [-1.0]], (5, 1))
+    factor = factorise(K, 1e20)
+    assert_array_equal(factor.triangle, np.sqrt(factor.ridge) * np.eye(9))
+    assert_allclose(factor.leave_one_out(Y, factor.gamma), -Y / 9, rtol=1e-12)
+
+
+def test_noise_that_overflows_leaves_the_first_solution():
+    K, Y, _ = some(20, False)
+    weights = np.where(np.arange(20) < 10, 1e-300, 1e300)
+    Y[10], Y[12:] = -1.0, 1.0
+    fit = factorise(K, 1e-308, weights).solve(K, Y, 1e-308)
+    # the light rows are as good as absent
+    a, biases = twins.bordered(K[10:, 10:], Y[10:], 1e-8)
+    assert_allclose(fit.coefficients[10:], a, rtol=1e-9)
+    assert_allclose(fit.biases, biases, rtol=1e-9)
+
+
+def test_the_factor_is_that_of_the_centred_matrix():
+    K, _, weights = some(21, True)
+    factor = factorise(K, 3.0, weights)
+    exponent = factor.centring.gram_exponent + factor.centring.weight_exponent
+    values = np.linalg.eigvalsh(factor.triangle @ factor.triangle.T) * 2.0**exponent
+    assert_allclose(values, twins.centred_eigenvalues(K, weights)[1:] + 1 / 3.0, rtol=1e-11)
+    assert_array_equal(factor.triangle, np.tril(factor.triangle))
+    assert_allclose(factor.gamma, 3.0, rtol=1e-15)
 
 
 def test_bad_input_is_refused():
@@ -286,7 +348,8 @@ def test_equations_hold_for_any_rows(seed, n, exponent, weighted):
     X = rng.standard_normal((n, 2))[rng.integers(0, n, n)]
     K, Y, gamma = twins.gaussian(X), twins.labels(seed, n), 10.0**exponent
     weights = twins.row_weights(seed, n) if weighted else np.ones(n)
-    for fit in (factorise(K, gamma, weights).solve(Y), tridiagonal_fit(K, Y, gamma, weights)):
+    for way in (solve, tridiagonal_fit):
+        fit = way(K, Y, gamma, weights)
         a = fit.coefficients
         fitted = K @ a + a / (gamma * weights)[:, None] + fit.biases
         assert_allclose(fitted, Y, atol=1e-13 * (1 + n * np.abs(a).max() + n))

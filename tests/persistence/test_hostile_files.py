@@ -19,7 +19,7 @@ from . import mutations
 from .models import fitted, loaded, saved
 from .mutations import edited, file_of, members_of, node_at, with_array, with_node
 
-FILES = ("svm", "lssvm", "sparse svc", "forest", "probabilistic svc")
+FILES = ("svm", "lssvm", "lssvm of a given C", "sparse svc", "forest", "probabilistic svc")
 MUTATIONS = (
     mutations.change_schema,
     mutations.change_array,
@@ -28,7 +28,7 @@ MUTATIONS = (
     mutations.flip_byte,
     mutations.truncate,
 )
-PER_TEST = 18  # 5 files, 6 mutations: 540
+PER_TEST = 18  # 6 files, 6 mutations: 648
 
 
 @cache
@@ -126,6 +126,7 @@ def test_classes_that_only_skops_trusts_are_refused():
     refused(with_node(data, "machine", **ufunc), "numpy.add")
 
 
+FACTOR = "machines_.fitted.pieces[0].basis.triangle"
 OUT_OF_RANGE = {
     ("precomputed", "machines_.fitted.support"): lambda a: a + 1000,
     ("svm", "machines_.source"): lambda a: a + 3,
@@ -142,6 +143,11 @@ OUT_OF_RANGE = {
     ("lssvm", "machines_.fitted.pieces[0].basis.reflectors"): lambda a: a[:5, :5],
     ("lssvm", "machines_.fitted.pieces[0].basis.off_diagonal"): lambda a: a[:5],
     ("lssvm", "machines_.fitted.pieces[0].prior"): lambda a: a + 2,
+    ("lssvm of a given C", FACTOR): lambda a: a[:5, :5],
+    ("lssvm of a given C", f"{FACTOR} "): lambda a: -a,
+    ("lssvm of a given C", f"{FACTOR}  "): lambda a: a * np.nan,
+    ("lssvm of a given C", f"{FACTOR}   "): lambda a: a + 1,
+    ("lssvm of a given C", f"{FACTOR}    "): lambda a: a.astype(np.float32),
     ("lssvm", "decoder_.priors_"): lambda a: a[:2],
     ("precomputed svc", "machines_.fitted.rows[0]"): lambda a: a + 1000,
     ("precomputed svc", "machines_.fitted.estimators[0].support_"): lambda a: a + np.int32(1000),

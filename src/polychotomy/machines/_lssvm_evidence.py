@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from .._types import FloatArray
-from ._lssvm_centring import EPSILON, positive, scaled
+from ._lssvm_centring import EPSILON, Centring, positive, scaled
+from ._lssvm_solve import Factor
 from ._lssvm_tridiagonal import Problem, Tridiagonal, groups
 
 # gamma times the mean eigenvalue lies between this and its inverse.
@@ -156,14 +157,17 @@ def optimise_hyperparameters(problem: Problem) -> Hyperparameters:
             basis, problem.rotated[:, [column]], grid, objective[:, column], slope[:, column]
         )
         at_bound[column] = ridges[column] in (grid[0], grid[-1])
-    return _closed_forms(problem, ridges, at_bound, flat)
+    cost = np.empty(problem.n_columns)
+    for ridge, columns in groups(ridges):
+        cost[columns] = _Internal(basis, ridge, problem.rotated[:, columns]).cost
+    return _closed_forms(basis.centring, ridges, cost, at_bound, flat)
 
 
-def fixed_hyperparameters(problem: Problem, gamma: float) -> Hyperparameters:
-    """Return the mu and zeta of every column that go with a given gamma."""
-    nothing = np.zeros(problem.n_columns, dtype=bool)
-    ridges = problem.basis.ridge(np.full(problem.n_columns, gamma))
-    return _closed_forms(problem, ridges, nothing, nothing)
+def fixed_hyperparameters(factor: Factor, targets: FloatArray) -> Hyperparameters:
+    """Return the mu and zeta of every column that go with the gamma of a factorisation."""
+    cost = factor.cost(targets)
+    ridges, nothing = np.full(len(cost), factor.ridge), np.zeros(len(cost), dtype=bool)
+    return _closed_forms(factor.centring, ridges, cost, nothing, nothing)
 
 
 def log_evidence(
@@ -238,17 +242,15 @@ def _lowest(
 
 
 def _closed_forms(
-    problem: Problem,
+    centring: Centring,
     ridges: FloatArray,
+    cost: FloatArray,
     at_bound: NDArray[np.bool_],
     flat: NDArray[np.bool_],
 ) -> Hyperparameters:
-    basis, centring = problem.basis, problem.basis.centring
-    mu, zeta = np.empty((2, problem.n_columns))
-    for ridge, columns in groups(ridges):
-        inner = _Internal(basis, ridge, problem.rotated[:, columns])
-        mu[columns] = inner.n / (2.0 * inner.cost)
-        zeta[columns] = mu[columns] / ridge
+    """Return the mu and zeta that have the largest evidence, given ``E_W + gamma E_D``."""
+    mu = (centring.n_rows - 1) / (2.0 * cost)
+    zeta = mu / ridges
     return Hyperparameters(
         centring.gamma(ridges),
         positive(scaled(mu, centring.gram_exponent)),

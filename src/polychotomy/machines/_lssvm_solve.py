@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_solve, eigvalsh
-from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
 
 from .._types import FloatArray
 from ._lssvm_centring import (
     EPSILON,
     LARGEST,
+    ROUNDING,
     Centring,
     centre,
     check_semidefinite,
@@ -48,38 +49,88 @@ class Fit:
 
 @dataclass(frozen=True)
 class Factor:
-    """A factorised bordered system, for any number of target columns.
+    """A centred Gram matrix and its ridge, factorised, for any number of target columns.
 
     Parameters
     ----------
-    gram : ndarray of shape (n_rows, n_rows)
-        The Gram matrix K.
     centring : Centring
         The coordinates without a bias.
     triangle : ndarray of shape (n_rows - 1, n_rows - 1)
-        The lower Cholesky factor of the centred matrix and its ridge.
+        The lower Cholesky factor of the matrix and its ridge, with zeros above the diagonal.
     ridge : float
-        The internal ``1 / gamma``.
+        The internal ``1 / gamma``, or what had to take its place.
     """
 
-    gram: FloatArray
     centring: Centring
     triangle: FloatArray
     ridge: float
 
-    def solve(self, targets: FloatArray) -> Fit:
-        """Solve the system for all columns, by as many steps of refinement as pay off."""
-        coefficients, biases = self._refine(check_targets(targets, self.centring.n_rows))
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.centring.n_rows
+
+    @property
+    def gamma(self) -> float:
+        """The gamma of the ridge that was factorised."""
+        return float(self.centring.gamma(self.ridge))
+
+    def solve(self, gram: FloatArray, targets: FloatArray, gamma: float) -> Fit:
+        """Solve the system for all columns, by as many steps of refinement as pay off.
+
+        Parameters
+        ----------
+        gram : ndarray of shape (n_rows, n_rows)
+            The Gram matrix that was factorised, from which residuals are computed.
+        targets : ndarray of shape (n_rows, n_columns)
+            The labels, -1 and +1 (any finite numbers do).
+        gamma : float
+            What the solution is refined towards: the gamma of this object, or the one asked for if
+            that was too large to be factorised.
+        """
+        targets = check_targets(targets, self.n_rows)
+        small = SMALL_RESIDUAL * np.abs(targets).max(axis=0)
+        coefficients, biases = self._solve_once(targets)
+        residual = self._residual(gram, targets, gamma, coefficients, biases)
+        # Where the noise of a row overflows, nothing is refined.
+        residual[:, ~np.isfinite(residual).all(axis=0)] = 0.0
+        size = np.abs(residual).max(axis=0)
+        for _ in range(MAX_REFINEMENTS):
+            # The entries of K are at most 1 in internal units.
+            enough = np.maximum(small, EPSILON * np.abs(coefficients).sum(axis=0))
+            if not (size > enough).any():
+                break
+            change, change_of_bias = self._solve_once(residual)
+            new, new_biases = coefficients + change, biases + change_of_bias
+            new_residual = self._residual(gram, targets, gamma, new, new_biases)
+            new_size = np.abs(new_residual).max(axis=0)
+            better, halved = new_size < size, new_size < 0.5 * size
+            coefficients = np.where(better, new, coefficients)
+            biases = np.where(better, new_biases, biases)
+            residual = np.where(better, new_residual, residual)
+            size = np.where(better, new_size, size)
+            if not halved.any():
+                break
         return Fit(self._external(coefficients), biases)
 
-    def leave_one_out(self, targets: FloatArray) -> FloatArray:
-        """Return the score that every row gets from a fit without it.
+    def cost(self, targets: FloatArray) -> FloatArray:
+        """Return ``E_W + gamma E_D`` of every column, internal: ``1/2 y' (G + 1/gamma)^-1 y'``."""
+        reflected = self.centring.reflect(check_targets(targets, self.n_rows))
+        return 0.5 * self._quadratic(reflected[1:])
+
+    def explained(self, centred: FloatArray, gamma: FloatArray) -> FloatArray:
+        """Return ``k' (G + 1/gamma)^-1 k`` of the columns k of `centred`; see `Basis`."""
+        explained = self._quadratic(centred)
+        return np.broadcast_to(explained[:, None], (len(explained), len(gamma)))
+
+    def leave_one_out(self, targets: FloatArray, gamma: FloatArray | float) -> FloatArray:
+        """Return the score that every row gets from a fit without it; see `Basis`.
 
         With ``P`` the part of the inverse of the bordered matrix that belongs to the rows, the
         coefficients are ``P y``, and the score without row i is ``y_i - (P y)_i / P_ii`` (METHODS,
         "Leave-one-out from one fit").
         """
-        targets = check_targets(targets, self.centring.n_rows)
+        targets = check_targets(targets, self.n_rows)
         # without refinement, so that both parts of the quotient have the same ridge
         coefficients, _ = self._solve_once(targets)
         inverse, _ = dtrtri(self.triangle, lower=1)
@@ -89,126 +140,123 @@ class Factor:
         scores: FloatArray = targets - coefficients / p[:, None]
         return scores
 
-    def _refine(self, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
-        small = SMALL_RESIDUAL * np.abs(targets).max(axis=0)
-        coefficients, biases = np.zeros(targets.shape), np.zeros(targets.shape[1])
-        residual, size = targets, np.full(targets.shape[1], np.inf)
-        for _ in range(1 + MAX_REFINEMENTS):
-            change, change_of_bias = self._solve_once(residual)
-            new, new_biases = coefficients + change, biases + change_of_bias
-            new_residual = targets - self._apply(new) - new_biases
-            new_size = np.abs(new_residual).max(axis=0)
-            better = new_size < size
-            coefficients = np.where(better, new, coefficients)
-            biases = np.where(better, new_biases, biases)
-            residual = np.where(better, new_residual, residual)
-            halved, size = new_size < 0.5 * size, np.where(better, new_size, size)
-            # The entries of K are at most 1 in internal units.
-            enough = np.maximum(small, EPSILON * np.abs(coefficients).sum(axis=0))
-            if not (halved & (size > enough)).any():
-                break
-        return coefficients, biases
+    def _quadratic(self, vectors: FloatArray) -> FloatArray:
+        """Return ``k' (L L')^-1 k = |L^-1 k|^2`` of the columns k of some vectors."""
+        solved, _ = dtrtrs(self.triangle, vectors, lower=1)
+        result: FloatArray = np.einsum("ij,ij->j", solved, solved)
+        return result
 
     def _solve_once(self, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
         reflected = self.centring.reflect(targets)
         reduced = cho_solve((self.triangle, True), reflected[1:], check_finite=False)
         return self.centring.expand(reduced), self.centring.bias(reflected[0], reduced)
 
-    def _apply(self, coefficients: FloatArray) -> FloatArray:
-        """Return ``(K + diag(1 / (gamma v))) a`` for internal coefficients."""
-        ridge = self.ridge / self.centring.root_weights**2
-        product: FloatArray = self.gram @ self._external(coefficients)
-        product += ridge[:, None] * coefficients
-        return product
+    def _residual(
+        self,
+        gram: FloatArray,
+        targets: FloatArray,
+        gamma: float,
+        coefficients: FloatArray,
+        biases: FloatArray,
+    ) -> FloatArray:
+        """Return ``y - (K + diag(1 / (gamma v))) a - b`` for internal coefficients."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            noise = self.centring.ridge(gamma) / self.centring.root_weights**2
+            residual: FloatArray = targets - gram @ self._external(coefficients) - biases
+            residual -= noise[:, None] * coefficients
+        return residual
 
     def _external(self, coefficients: FloatArray) -> FloatArray:
         external = scaled(coefficients, -self.centring.gram_exponent)
         return np.clip(external, -LARGEST, LARGEST)
 
 
-def factorise(gram: FloatArray, gamma: float, weights: FloatArray | None = None) -> Factor:
-    """Factorise the bordered system of a Gram matrix for one gamma; see `solve`."""
-    return GammaPath(gram, weights).at(gamma)
+def factorise(
+    gram: FloatArray,
+    gamma: float,
+    weights: FloatArray | None = None,
+    semidefinite: bool = False,
+) -> Factor:
+    """Factorise the system of LS-SVMs: VANGESTEL (4) in its regression form (6).
 
-
-class GammaPath:
-    """The same Gram matrix for several gammas, each with its own Cholesky factorisation.
-
-    What they share is the centred matrix. For more than about seven gammas, or where level 2
-    is wanted, `tridiagonalise` is faster.
-    """
-
-    def __init__(self, gram: FloatArray, weights: FloatArray | None = None) -> None:
-        self.gram = np.asarray(gram, dtype=np.float64)
-        self.centring, self.matrix = centre(self.gram, weights)
-
-    def at(self, gamma: float) -> Factor:
-        """Factorise for one gamma."""
-        if not gamma > 0.0:
-            raise ValueError(f"gamma must be positive; got {gamma!r}.")
-        exact = float(self.centring.ridge(gamma))
-        ridge = max(exact, self.centring.floor)
-        triangle, failed = self._cholesky(ridge)
-        if failed:
-            values = eigvalsh(self.matrix, lower=True, check_finite=False)
-            check_semidefinite(values[0], values[-1], self.centring.floor)
-            ridge = max(ridge, -values[0])
-        while failed:
-            # What is negative is so by rounding: a ridge of that size is lost in it as well.
-            ridge *= 2.0
-            triangle, failed = self._cholesky(ridge)
-        return Factor(self.gram, self.centring, triangle, exact)
-
-    def _cholesky(self, ridge: float) -> tuple[FloatArray, int]:
-        shifted = self.matrix.copy(order="F")
-        shifted[np.diag_indices_from(shifted)] += ridge
-        triangle, failed = dpotrf(shifted, lower=1, clean=1, overwrite_a=1)
-        return triangle, int(failed)
-
-
-def solve(
-    gram: FloatArray, targets: FloatArray, gamma: float, weights: FloatArray | None = None
-) -> Fit:
-    """Fit LS-SVMs for all columns at once: VANGESTEL (4) in its regression form (6).
-
-    Minimises ``mu/2 |w|^2 + zeta/2 sum_i v_i (y_i - f(x_i))^2`` with ``gamma = zeta / mu``, so that
-    ``(K + diag(1 / (gamma v))) a + b = y`` and ``sum a = 0``. The matrix does not depend on the
-    labels, hence one factorisation serves all columns.
+    They minimise ``mu/2 |w|^2 + zeta/2 sum_i v_i (y_i - f(x_i))^2`` with ``gamma = zeta / mu``, so
+    that ``(K + diag(1 / (gamma v))) a + b = y`` and ``sum a = 0``. The matrix does not depend on
+    the labels, hence one factorisation serves all columns.
 
     Parameters
     ----------
     gram : ndarray of shape (n_rows, n_rows)
         The symmetric Gram matrix.
-    targets : ndarray of shape (n_rows, n_columns)
-        The labels, -1 and +1 (any finite numbers do).
     gamma : float
         The ratio of the weight of the errors, zeta, to that of the regulariser, mu.
     weights : ndarray of shape (n_rows,), default=None
         The row weights v: row i has the noise variance ``1 / (zeta v_i)``. A whole number v_i
         has the same solution as v_i copies of the row.
+    semidefinite : bool, default=False
+        Whether the kernel is known to be positive semidefinite. If not, and the ridge may hide
+        that it is not, a second factorisation finds out.
 
     Returns
     -------
-    Fit
+    Factor
 
     Raises
     ------
     ValueError
-        If the centred Gram matrix is indefinite, and the ridge does not hide it.
+        If the centred Gram matrix has an eigenvalue that is negative by more than rounding; with
+        `semidefinite`, if it has one and the ridge does not hide it.
 
     Notes
     -----
-    The residual is a few rounding units of ``|K| |a|``, the least that coefficients in double
-    precision can have; it is small beside the targets as long as gamma times the entries of K is
-    well below ``1e16``. A ridge ``1 / (gamma v_i)`` below the rounding of K is lost in it: what is
-    factorised has at least a ridge of 10 n rounding units of the largest entry, and refinement
-    towards the exact one goes as far as it makes the residual smaller.
+    The residual of `Factor.solve` is a few rounding units of ``|K| |a|``, the least that
+    coefficients in double precision can have; it is small beside the targets as long as gamma times
+    the entries of K is well below ``1e16``. A ridge ``1 / (gamma v_i)`` below the rounding of K is
+    lost in it: what is factorised has at least a ridge of 10 n rounding units of the largest entry,
+    and refinement towards the exact one goes as far as it makes the residual smaller.
     """
-    return factorise(gram, gamma, weights).solve(targets)
+    if not gamma > 0.0:
+        raise ValueError(f"gamma must be positive; got {gamma!r}.")
+    gram = np.asarray(gram, dtype=np.float64)
+    centring, matrix = _centred(gram, weights)
+    ridge = max(float(centring.ridge(gamma)), centring.floor)
+    if not semidefinite:
+        # No eigenvalue is below minus a ridge with which the factorisation succeeds, and the
+        # largest one is not below the largest diagonal entry.
+        harmless = max(ROUNDING * float(matrix.diagonal().max()), centring.floor)
+        if ridge > harmless:
+            if _cholesky(matrix, harmless)[1]:
+                _smallest_eigenvalue(gram, weights)
+            matrix = _centred(gram, weights)[1]
+    triangle, failed = _cholesky(matrix, ridge)
+    if failed:
+        ridge = max(ridge, -_smallest_eigenvalue(gram, weights))
+    while failed:
+        # What is negative is so by rounding: a ridge of that size is lost in it as well.
+        ridge *= 2.0
+        triangle, failed = _cholesky(_centred(gram, weights)[1], ridge)
+    return Factor(centring, triangle, ridge)
 
 
-def leave_one_out(
-    gram: FloatArray, targets: FloatArray, gamma: float, weights: FloatArray | None = None
-) -> FloatArray:
-    """Return leave-one-out scores of all columns, of shape (n_rows, n_columns), from one fit."""
-    return factorise(gram, gamma, weights).leave_one_out(targets)
+def _centred(gram: FloatArray, weights: FloatArray | None) -> tuple[Centring, FloatArray]:
+    """Centre a Gram matrix; what the rounding of a constant one leaves is 0."""
+    centring, matrix = centre(gram, weights)
+    small = np.abs(matrix.diagonal()).max() <= centring.floor
+    # The eigenvalues are at most as large as the norm of the whole matrix.
+    if small and np.sqrt(2.0) * np.linalg.norm(np.tril(matrix)) <= centring.floor:
+        matrix.fill(0.0)
+    return centring, matrix
+
+
+def _cholesky(matrix: FloatArray, ridge: float) -> tuple[FloatArray, int]:
+    """Factorise a matrix and its ridge in the place of the matrix."""
+    matrix[np.diag_indices_from(matrix)] += ridge
+    triangle, failed = dpotrf(matrix, lower=1, clean=1, overwrite_a=1)
+    return triangle, int(failed)
+
+
+def _smallest_eigenvalue(gram: FloatArray, weights: FloatArray | None) -> float:
+    """Return the smallest eigenvalue of the centred matrix; refuse one that is negative."""
+    centring, matrix = centre(gram, weights)
+    values = eigvalsh(matrix, lower=True, overwrite_a=True, check_finite=False)
+    check_semidefinite(values[0], values[-1], centring.floor)
+    return float(values[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -23,8 +23,8 @@ from ..kernels import (
 from ._lssvm_evidence import Hyperparameters, fixed_hyperparameters, optimise_hyperparameters
 from ._lssvm_predictive import Basis, moderated_log_odds, predictive_variance
 from ._lssvm_selection import select_by_evidence
-from ._lssvm_solve import Fit
-from ._lssvm_tridiagonal import Problem, Tridiagonal, fit, tridiagonalise, with_targets
+from ._lssvm_solve import Fit, factorise
+from ._lssvm_tridiagonal import Tridiagonal, fit, tridiagonalise, with_targets
 from .any_learner import single_threaded_blas
 from .base import LeftOut, TrainingOptions
 
@@ -74,6 +74,12 @@ class Piece:
     def leave_one_out(self) -> FloatArray:
         """Return the score that every training row gets from a fit without it."""
         return self.basis.leave_one_out(self.targets, self.hyperparameters.gamma)
+
+
+class _Solved(NamedTuple):
+    solution: Fit
+    basis: Basis
+    hyperparameters: Hyperparameters
 
 
 @dataclass(frozen=True)
@@ -143,13 +149,13 @@ class LSSVMColumns:
             for number, subset in enumerate(subsets)
             for columns, rows in columns_by_rows(labels, subset)
         ]
-        kernel = None
+        kernel, C = None, self._given_C()
         if self.settings.sigma2 != "evidence" or self.settings.kernel != "rbf":
             kernel = self.settings.settle(state.X, options.counts)
         with single_threaded_blas():
             solved = Parallel(n_jobs=self._at_once(tasks, kernel, options), prefer="threads")(
                 delayed(self._solve)(
-                    state.X[rows], rows, columns, labels[np.ix_(rows, columns)], weights, kernel
+                    state.X[rows], rows, columns, labels[np.ix_(rows, columns)], weights, kernel, C
                 )
                 for _, columns, rows in tasks
             )
@@ -251,45 +257,48 @@ class LSSVMColumns:
         labels: SignArray,
         weights: FloatArray | None,
         kernel: Kernel | None,
+        C: float | None,
     ) -> list[Piece]:
         targets = labels.astype(np.float64)
         own_weights = None if weights is None else weights[rows]
-        if kernel is not None:
-            basis = tridiagonalise(SharedRows(X).gram(kernel), own_weights)
-            parts = [(kernel, basis, np.arange(len(columns)))]
-        else:
+        parts: list[tuple[Kernel, Tridiagonal | None, IntArray]]
+        if kernel is None:
             parts = self._select_width(X, targets, own_weights)
+        else:
+            parts = [(kernel, None, np.arange(len(columns)))]
         pieces = []
-        for chosen_kernel, basis, some in parts:
-            problem = with_targets(basis, targets[:, some])
-            hyperparameters = self._hyperparameters(problem)
+        for chosen, found, some in parts:
+            if C is not None:
+                solved = _solve_for(C, X, chosen, targets[:, some], own_weights)
+            else:
+                found = found or tridiagonalise(SharedRows(X).gram(chosen), own_weights)
+                solved = _solve_by_evidence(found, targets[:, some])
             pieces.append(
                 Piece(
                     columns=columns[some],
-                    kernel=chosen_kernel,
+                    kernel=chosen,
                     rows=rows,
                     inputs=X,
                     targets=targets[:, some],
-                    solution=fit(problem, hyperparameters.gamma),
-                    basis=basis,
-                    hyperparameters=hyperparameters,
+                    solution=solved.solution,
+                    basis=solved.basis,
+                    hyperparameters=solved.hyperparameters,
                     prior=np.average(targets[:, some] > 0, axis=0, weights=own_weights),
                 )
             )
         return pieces
 
-    def _hyperparameters(self, problem: Problem) -> Hyperparameters:
-        if isinstance(self.settings.C, str):
-            if self.settings.C != "evidence":
-                raise ValueError(
-                    f"C must be 'evidence' or a positive number, got {self.settings.C!r}."
-                )
-            return optimise_hyperparameters(problem)
-        return fixed_hyperparameters(problem, positive_number(self.settings.C, "C"))
+    def _given_C(self) -> float | None:
+        """Return C, None if the evidence is to find it."""
+        if not isinstance(self.settings.C, str):
+            return positive_number(self.settings.C, "C")
+        if self.settings.C != "evidence":
+            raise ValueError(f"C must be 'evidence' or a positive number, got {self.settings.C!r}.")
+        return None
 
     def _select_width(
         self, X: Any, targets: FloatArray, weights: FloatArray | None
-    ) -> list[tuple[Kernel, Tridiagonal, IntArray]]:
+    ) -> list[tuple[Kernel, Tridiagonal | None, IntArray]]:
         distances = SharedRows(X).squared_distances
         median = np.median(distances[np.triu_indices(len(distances), 1)])
         unit = median if median > 0.0 else 1.0
@@ -320,3 +329,21 @@ def columns_by_rows(labels: SignArray, subset: IntArray) -> list[tuple[IntArray,
     for column in np.flatnonzero(usable).tolist():
         groups.setdefault((inside[:, column] != 0).tobytes(), []).append(column)
     return [(np.array(columns), subset[inside[:, columns[0]] != 0]) for columns in groups.values()]
+
+
+def _solve_by_evidence(basis: Tridiagonal, targets: FloatArray) -> _Solved:
+    problem = with_targets(basis, targets)
+    hyperparameters = optimise_hyperparameters(problem)
+    return _Solved(fit(problem, hyperparameters.gamma), basis, hyperparameters)
+
+
+def _solve_for(
+    C: float, X: Any, kernel: Kernel, targets: FloatArray, weights: FloatArray | None
+) -> _Solved:
+    # One gamma: a Cholesky factorisation costs a seventh of a tridiagonal matrix.
+    gram = SharedRows(X).gram(kernel)
+    factor = factorise(gram, C, weights, kernel.is_semidefinite(X))
+    # Where C is too large for the rounding of the Gram matrix, scores and variances still belong
+    # to one gamma, that of the factor.
+    solution = factor.solve(gram, targets, factor.gamma)
+    return _Solved(solution, factor, fixed_hyperparameters(factor, targets))

@@ -47,7 +47,7 @@ OWN = _names(
         "polychotomy.kernels": "Kernel",
         "polychotomy.machines._lssvm_centring": "Centring",
         "polychotomy.machines._lssvm_evidence": "Hyperparameters",
-        "polychotomy.machines._lssvm_solve": "Fit",
+        "polychotomy.machines._lssvm_solve": "Factor Fit",
         "polychotomy.machines._lssvm_tridiagonal": "Tridiagonal",
         "polychotomy.machines.any_learner": "AnyLearner FittedColumns",
         "polychotomy.machines.kernel_columns": "FittedKernels KernelColumns",

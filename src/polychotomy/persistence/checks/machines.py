@@ -12,7 +12,7 @@ from ...kernels import KERNELS, Kernel
 from ...machines import AnyLearner
 from ...machines._lssvm_centring import Centring
 from ...machines._lssvm_evidence import Hyperparameters
-from ...machines._lssvm_solve import Fit
+from ...machines._lssvm_solve import Factor, Fit
 from ...machines._lssvm_tridiagonal import Tridiagonal
 from ...machines.any_learner import FittedColumns
 from ...machines.kernel_columns import FittedKernels, KernelColumns
@@ -97,6 +97,16 @@ def _tridiagonal(basis: Tridiagonal) -> None:
     require(number(basis, "floor") >= 0.0, basis, "has a negative floor")
 
 
+@checks(Factor)
+def _factor(basis: Factor) -> None:
+    n_rows = instance(basis, "centring", Centring).n_rows
+    require(n_rows >= 2, basis, "has fewer than two rows")
+    triangle = array(basis, "triangle", (n_rows - 1, n_rows - 1), FLOAT)
+    require((triangle.diagonal() > 0.0).all(), basis, "has a diagonal that is not positive")
+    require(not np.triu(triangle, 1).any(), basis, "has no triangle")
+    require(number(basis, "ridge") > 0.0, basis, "has a ridge that is not positive")
+
+
 @checks(Piece)
 def _piece(piece: Piece) -> None:
     n_rows = len(indices(piece, "rows", None, None))
@@ -107,9 +117,8 @@ def _piece(piece: Piece) -> None:
     array(piece, "targets", (n_rows, n_columns), FLOAT)
     fit = instance(piece, "solution", Fit)
     require(fit.coefficients.shape == (n_rows, n_columns), piece, "has a solution of other rows")
-    require(
-        instance(piece, "basis", Tridiagonal).n_rows == n_rows, piece, "has a basis of other rows"
-    )
+    basis = instance(piece, "basis", (Tridiagonal, Factor))
+    require(basis.n_rows == n_rows, piece, "has a basis of other rows")
     found = instance(piece, "hyperparameters", Hyperparameters)
     require(len(found.gamma) == n_columns, piece, "has hyperparameters of other columns")
     prior = array(piece, "prior", (n_columns,), FLOAT)
