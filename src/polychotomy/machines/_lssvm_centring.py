@@ -134,25 +134,28 @@ def centre(gram: FloatArray, weights: FloatArray | None = None) -> tuple[Centrin
     matrix : ndarray of shape (n_rows - 1, n_rows - 1)
         The internal centred Gram matrix G in Fortran order; only its lower triangle has meaning.
     """
-    n_rows = _check_gram(gram)
-    root, weight_exponent = _root_weights(weights, n_rows)
-    exponent = _exponent(max(gram.max(), -gram.min()))
-    internal = np.multiply(gram, 2.0**-exponent, order="C")
+    largest = _largest_entry(gram)
+    root, weight_exponent = _root_weights(weights, len(gram))
+    exponent = _exponent(largest)
+    # K is symmetric: its first row, and the others without their first entry in Fortran order.
+    first = gram[0] * 2.0**-exponent
+    matrix = np.multiply(gram[1:, 1:].T, 2.0**-exponent, order="F")
     if weights is not None:
-        internal *= root
-        internal *= root[:, None]
-        again = _exponent(max(internal.max(), -internal.min()))
-        internal *= 2.0**-again
+        first *= root[0] * root
+        matrix *= root[1:]
+        matrix *= root[1:, None]
+        again = _exponent(max(first.max(), -first.min(), matrix.max(), -matrix.min()))
+        first *= 2.0**-again
+        matrix *= 2.0**-again
         exponent += again
     # H = I - u u' with |u|^2 = 2; H M H = M - u q' - q u' with q = M u - (u'M u / 2) u
     mirror = root / np.linalg.norm(root)
     mirror[0] += 1.0
     mirror *= np.sqrt(2.0) / np.linalg.norm(mirror)
-    q = internal @ mirror
+    q = np.append(first @ mirror, matrix.T @ mirror[1:] + first[1:] * mirror[0])
     q -= 0.5 * (q @ mirror) * mirror
-    border = internal[1:, 0] - mirror[1:] * q[0] - mirror[0] * q[1:]
-    corner = float(internal[0, 0] - 2.0 * mirror[0] * q[0])
-    matrix = np.array(internal[1:, 1:].T, order="F")
+    border = first[1:] - mirror[1:] * q[0] - mirror[0] * q[1:]
+    corner = float(first[0] - 2.0 * mirror[0] * q[0])
     matrix = dsyr2(-1.0, mirror[1:], q[1:], a=matrix, lower=1, overwrite_a=1)
     return Centring(root, mirror, border, corner, exponent, weight_exponent), matrix
 
@@ -194,14 +197,16 @@ def positive(values: FloatArray) -> FloatArray:
     return np.clip(values, SMALLEST, LARGEST)
 
 
-def _check_gram(gram: FloatArray) -> int:
+def _largest_entry(gram: FloatArray) -> float:
+    """Return the largest magnitude in a Gram matrix after checking it."""
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or len(gram) < 2:
         raise ValueError(
             f"A Gram matrix is square and has at least two rows; got shape {gram.shape}."
         )
-    if not (np.isfinite(gram.max()) and np.isfinite(gram.min())):
+    largest, smallest = float(gram.max()), float(gram.min())
+    if not (np.isfinite(largest) and np.isfinite(smallest)):
         raise ValueError("The Gram matrix has entries that are not finite.")
-    return len(gram)
+    return max(largest, -smallest)
 
 
 def _root_weights(weights: FloatArray | None, n_rows: int) -> tuple[FloatArray, int]:
