@@ -1,8 +1,10 @@
 """Kernel machines within a memory limit: the same answers, without a Gram matrix."""
 
+import gc
 import subprocess
 import sys
 import textwrap
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ from polychotomy._native import _core
 from polychotomy._native.klr import solve_klr
 from polychotomy._native.svm import solve_svm
 from polychotomy.kernels import Kernel
-from polychotomy.machines import _on_demand
+from polychotomy.machines import _on_demand, lssvm_columns
 from polychotomy.machines._kernel_rows import CachedRows, LinearRows
 from polychotomy.machines._klr_linear import solve_linear_klr
 from polychotomy.machines._svm_decomposition import decompose
@@ -367,3 +369,29 @@ def test_ls_svms_over_the_limit_are_refused_with_the_sizes(digits, options):
     free = pc.PolychotomyClassifier(clone(machine).set_params(memory_limit=None)).fit(X, y)
     tight = pc.PolychotomyClassifier(machine, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(tight.binary_scores(X), free.binary_scores(X))
+
+
+def quadratic_sum(A, B):
+    products = A @ B.T
+    products += 1.0
+    products *= products
+    return products
+
+
+@pytest.mark.parametrize(
+    ("C", "stated"), [(1.0, lssvm_columns.MATRICES_OF_FACTOR), ("evidence", lssvm_columns.MATRICES)]
+)
+@pytest.mark.parametrize("kernel", ["linear", quadratic_sum])
+def test_an_ls_svm_takes_as_many_matrices_as_is_stated_and_leaves_one_behind(C, stated, kernel):
+    X, y = noisy(600)
+    machine = pc.LSSVM(C, kernel=kernel).fit(X[:50], y[:50])  # imports what it needs
+    gc.collect()
+    tracemalloc.start()
+    try:
+        machine.fit(X, y)
+        gc.collect()
+        left, peak = (size / (8 * 600**2) for size in tracemalloc.get_traced_memory())
+    finally:
+        tracemalloc.stop()
+    assert stated - 1.5 < peak < stated + 0.1
+    assert 0.9 < left < 1.2

@@ -31,8 +31,8 @@ from .base import LeftOut, TrainingOptions
 # Widths tried first, in units of the median of the squared distances.
 WIDTHS = tuple(4.0**power for power in range(-4, 4))
 # How many matrices of the size of the Gram matrix a fit takes at its peak (measured): with a given
-# kernel, and with a search for its width, which keeps what it found for every width.
-MATRICES, MATRICES_OF_SEARCH = 4, 28
+# kernel and C, with a search for C, and for the width, which keeps what it found for every width.
+MATRICES_OF_FACTOR, MATRICES, MATRICES_OF_SEARCH = 3, 4, 28
 
 
 class Settings(Protocol):
@@ -153,7 +153,7 @@ class LSSVMColumns:
         if self.settings.sigma2 != "evidence" or self.settings.kernel != "rbf":
             kernel = self.settings.settle(state.X, options.counts)
         with single_threaded_blas():
-            solved = Parallel(n_jobs=self._at_once(tasks, kernel, options), prefer="threads")(
+            solved = Parallel(n_jobs=self._at_once(tasks, kernel, C, options), prefer="threads")(
                 delayed(self._solve)(
                     state.X[rows], rows, columns, labels[np.ix_(rows, columns)], weights, kernel, C
                 )
@@ -177,13 +177,16 @@ class LSSVMColumns:
         self,
         tasks: Sequence[tuple[int, IntArray, IntArray]],
         kernel: Kernel | None,
+        C: float | None,
         options: TrainingOptions,
     ) -> int:
         """Return how many tasks to solve at once, after checking that one is within the limit."""
         if not tasks:
             return 1
         limit = settle_memory_limit(self.settings.memory_limit)
-        n_matrices = MATRICES if kernel is not None else MATRICES_OF_SEARCH
+        n_matrices = MATRICES_OF_SEARCH
+        if kernel is not None:
+            n_matrices = MATRICES if C is None else MATRICES_OF_FACTOR
         # Every task leaves one matrix behind, the basis for variances.
         kept = sum(8.0 * len(rows) ** 2 for _, _, rows in tasks)
         _, columns, rows = max(tasks, key=lambda task: len(task[2]))
