@@ -25,6 +25,7 @@ MACHINES = [
     pc.KernelLogisticRegression(tol=1e-8),
     pc.KernelLogisticRegression(kernel="linear", tol=1e-8),
     pc.LSSVM(),
+    pc.LSSVM(C=1.0),
     pc.LSSVM(C=1.0, sigma2="evidence"),
 ]
 PIPES = [
@@ -120,6 +121,24 @@ def test_linear_klr_is_logistic_regression(cancer):
         ours = pc.KernelLogisticRegression(C, kernel="linear").fit(X, y)
         theirs = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-12).fit(X, y)
         np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "known"),
+    [
+        (Kernel("rbf", 0.5), True),
+        (Kernel("rbf", 1e7), False),  # the rows are too far from 0 for this width
+        (Kernel("laplacian", 1e7), True),
+        (Kernel("linear"), True),
+        (Kernel("poly", 0.5, 3, 1.0), True),
+        (Kernel("poly", 0.5, 2.5, 1.0), False),
+        (Kernel("poly", 0.5, 3, -1.0), False),
+        (Kernel(np.inner), False),
+    ],
+)
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_kernels_that_are_known_to_be_semidefinite(kernel, known, form):
+    assert kernel.is_semidefinite(form(np.array([[0.0, 1.0], [2.0, -0.5]]))) is known
 
 
 @pytest.mark.parametrize("machine", [pc.SVM, pc.KernelLogisticRegression])

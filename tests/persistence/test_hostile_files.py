@@ -162,6 +162,14 @@ def test_indices_and_shapes_out_of_range(name, path):
     refused(with_array(real(name)[0], path.strip(), OUT_OF_RANGE[name, path]))
 
 
+@pytest.mark.parametrize("value", ["0.0", "-1.0", "NaN", "Infinity", "null", "true"])
+def test_ridges_that_are_not_positive(value):
+    data = real("lssvm of a given C")[0]
+    path = "machines_.fitted.pieces[0].basis.ridge"
+    assert loaded(with_node(data, path, content="0.5"))
+    refused(with_node(data, path, content=value), "ridge")
+
+
 def tree_with(change):
     data, _, _ = real("forest")
     path = "machines_.fitted.estimators[0].estimators_[0].tree_.nodes"

@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import import_module
 
 import joblib
@@ -15,6 +16,7 @@ from configurations import CONFIGURATIONS, name_of
 from polychotomy.calibration import CALIBRATORS
 from polychotomy.codes import CODES
 from polychotomy.decoding import DECODERS
+from polychotomy.machines._lssvm_tridiagonal import tridiagonalise
 from polychotomy.persistence import _allowed
 
 from .models import MODELS, TWO, X, Y, fitted, loaded, saved
@@ -86,7 +88,10 @@ def test_a_loaded_model_can_be_saved_fitted_and_explained():
     assert_same(clone(model).fit(X, TWO), other.fit(X, TWO), X)
 
 
-@pytest.mark.parametrize("name", ["svm", "leave one out", "probabilistic svc", "binary lssvm"])
+@pytest.mark.parametrize(
+    "name",
+    ["svm", "leave one out", "probabilistic svc", "binary lssvm", "binary lssvm of a given C"],
+)
 def test_pickle_and_joblib(name, tmp_path):
     model, inputs = fitted(name)
     assert_same(model, pickle.loads(pickle.dumps(model)), inputs)
@@ -134,6 +139,16 @@ def test_every_class_on_the_list_exists_and_has_a_check():
         assert f"{found.__module__}.{found.__name__}" == name
         if name in _allowed.OWN:
             assert found in CHECKS
+
+
+def test_a_given_c_with_a_tridiagonal_matrix_as_earlier_versions_saved_it():
+    model, inputs = fitted("binary lssvm of a given C")
+    before = model.predict_proba(inputs)
+    (piece,) = model._fitted.pieces
+    gram = piece.kernel.between(piece.inputs, piece.inputs)
+    model._fitted.pieces[0] = replace(piece, basis=tridiagonalise(gram))
+    np.testing.assert_allclose(model.predict_proba(inputs), before, rtol=1e-9)
+    assert_same(model, loaded(saved(model)), inputs)
 
 
 def test_what_is_computed_on_demand_is_not_stored():
