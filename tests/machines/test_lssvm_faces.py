@@ -200,6 +200,13 @@ def test_a_given_c_with_a_width_found_by_evidence(iris):
     assert found.C_ == given.C_ == pytest.approx(2.0, rel=1e-14)
 
 
+def test_the_scores_of_a_c_that_is_too_large_belong_to_the_c_that_is_told():
+    machine = pc.LSSVM(1e20).fit(np.ones((2, 1)), [-1, 1])
+    assert 1e12 < machine.C_ < 1e16
+    np.testing.assert_allclose(machine.dual_coef_, machine.C_ * np.array([[-1, 1]]), rtol=1e-12)
+    assert machine.zeta_ / machine.mu_ == pytest.approx(machine.C_, rel=1e-12)
+
+
 def hyperbolic(A, B):
     return np.tanh(A @ B.T - 1.0)
 
