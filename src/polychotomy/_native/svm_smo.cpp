@@ -109,7 +109,7 @@ SvmPathSolver<Real>::SvmPathSolver(const ScaledGram& gram, const SvmControl& con
 
 template <class Real>
 void SvmPathSolver<Real>::begin(const RowNumbers& rows, const std::vector<double>& labels,
-                          const double* weights) {
+                                const double* weights) {
     whole_.resize(rows.size());
     whole_.numbers = rows;
     whole_.label = labels;
