@@ -554,7 +554,7 @@ def assert_optimal(gram, labels, C_values, weights, tolerance):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("sigma2", [0.1, 10.0, 1000.0])
+@pytest.mark.parametrize("sigma2", [0.001, 0.1, 10.0, 1000.0])
 @pytest.mark.parametrize("name", ["wine", "digits", "segment", "vehicle"])
 def test_single_precision_keeps_the_tolerance_along_the_path(name, sigma2, weighted):
     X, y = sample(name, 600)
@@ -578,6 +578,35 @@ def test_single_precision_sees_that_a_gram_is_indefinite():
     labels[:2, 0] = 1, -1
     solution = solve_svm(gram, labels, everything(gram), [1.0])
     assert (solution.status == SvmStatus.INDEFINITE).all()
+
+
+# ---- kernels that are 0 nearly everywhere ---------------------------------------------------
+
+
+def clustered_problem(seed=0):
+    """Return inputs in many small clusters, and three columns of noisy labels."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.uniform(0, 10, (150, 3)), 4, axis=0) + 0.05 * rng.standard_normal((600, 3))
+    labels = np.where(rng.random((600, 3)) < (0.5, 0.2, 0.95), 1, -1).astype(np.int8)
+    labels[rng.random(600) < 0.1, 2] = 0
+    return X, labels
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-7])
+@pytest.mark.parametrize("sigma2", [1e-4, 1e-3, 5e-3])
+def test_sparse_kernels_are_solved_to_the_tolerance(sigma2, tolerance, weighted):
+    X, labels = clustered_problem()
+    gram = gaussian(X, sigma2)
+    assert (gram > 1e-17).sum(axis=1).mean() < 600 / 50
+    weights = np.random.default_rng(0).uniform(0.2, 3, len(X)) if weighted else None
+    assert_optimal(gram, labels, GRID, weights, tolerance)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_sparse_kernels_equal_libsvm(C):
+    X, labels = clustered_problem()
+    assert largest_differences(gaussian(X, 3e-3), labels, [C], None, 1e-7).max() < 1e-3
 
 
 # ---- threads, lanes, signals ----------------------------------------------------------------

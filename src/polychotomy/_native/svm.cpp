@@ -45,11 +45,26 @@ constexpr double least_single_bound = 1e-6, largest_single_bound = 1e6;
 // It gives up after this many steps a row, and a few.
 constexpr std::int64_t single_steps_a_row = 20, few_steps = 1000;
 
-// The power of two that brings the largest entry into [1/2, 1).
+// How many rows are looked at to see whether a Gram matrix is sparse.
+constexpr size_t rows_to_count_in = 32;
+
+// Divides by the power of two that brings the largest entry into [1/2, 1), and counts entries.
+template <class Real>
 ScaledGram scaled(const SvmProblems& problems) {
     int exponent = 0;
     if (problems.largest_entry > 0.0) std::frexp(problems.largest_entry, &exponent);
-    return {problems.gram, std::ldexp(1.0, -std::min(std::max(exponent, -1000), 1000))};
+    const double factor = std::ldexp(1.0, -std::min(std::max(exponent, -1000), 1000));
+    ScaledGram gram = {problems.gram, factor, 0.0};
+    const size_t n = problems.gram.n, step = std::max<size_t>(n / rows_to_count_in, 1);
+    const double n_rows = std::ceil(static_cast<double>(n - step / 2) / static_cast<double>(step));
+    // Once there are too many for a sparse kernel, how many more does not matter.
+    for (size_t row = step / 2; row < n && rows_a_neighbour * gram.neighbours <= n; row += step) {
+        size_t count = 0;
+        for (size_t k = 0; k < n; ++k)
+            count += std::fabs(gram.entry(row, k)) >= negligible_entry<Real>;
+        gram.neighbours += static_cast<double>(count) / n_rows;
+    }
+    return gram;
 }
 
 bool has_zeros(const SvmProblems& problems) {
@@ -60,11 +75,12 @@ bool has_zeros(const SvmProblems& problems) {
 class Worker {
 public:
     Worker(const SvmProblems& problems, const SvmResults& results,
-           const std::vector<size_t>& order, const std::atomic<bool>& stop)
+           const std::vector<size_t>& order, const ScaledGram& in_single,
+           const ScaledGram& in_double, const std::atomic<bool>& stop)
         : problems_(problems), results_(results), order_(order), stop_(stop),
-          by_column_(has_zeros(problems)), factor_(scaled(problems).factor),
-          single_(scaled(problems), {problems.tolerance, !by_column_, &stop}),
-          double_(scaled(problems), {problems.tolerance, !by_column_, &stop}) {}
+          by_column_(has_zeros(problems)), factor_(in_single.factor),
+          single_(in_single, {problems.tolerance, !by_column_, &stop}),
+          double_(in_double, {problems.tolerance, !by_column_, &stop}) {}
 
     void run(size_t task) {
         const size_t subset = by_column_ ? task % problems_.n_subsets : task / problems_.n_columns;
@@ -191,8 +207,9 @@ std::vector<size_t> ascending(const double* C_values, size_t n_C) {
 bool solve_svm(const SvmProblems& problems, const SvmResults& results, size_t n_threads,
                const std::function<bool()>& interrupted) {
     const std::vector<size_t> order = ascending(problems.C_values, problems.n_C);
+    const ScaledGram in_single = scaled<float>(problems), in_double = scaled<double>(problems);
     const auto work = [&](Tasks& tasks) {
-        Worker worker(problems, results, order, tasks.stop_flag());
+        Worker worker(problems, results, order, in_single, in_double, tasks.stop_flag());
         for (size_t task; tasks.next(task);) worker.run(task);
     };
     return run_crew(problems.n_subsets * problems.n_columns, n_threads, work, interrupted);

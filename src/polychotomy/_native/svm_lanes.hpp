@@ -185,7 +185,27 @@ SvmExtremes step(Real* output, const Real* rising, const Real* falling, Real amo
     const Lane<Real> low = low_even < low_odd ? low_even : low_odd;
     Real least = at(low, 0);
     for (size_t w = 1; w < W; ++w) least = at(low, w) < least ? at(low, w) : least;
-    return {best.value, best.row, least};
+    return {best.value, best.row, least, no_row};
+}
+
+template <class Real>
+SvmExtremes look(const Real* output, const Real* up_level, const Real* low_level, size_t n) {
+    constexpr size_t W = Registers<Real>::width;
+    constexpr Real infinity = static_cast<Real>(HUGE_VAL);
+    Largest<Real> up_even(-infinity), up_odd(-infinity), low_even(-infinity), low_odd(-infinity);
+    Count<Real> here = first_rows<Real>();
+    const auto see = [&](size_t k, Largest<Real>& up, Largest<Real>& low) {
+        const Lane<Real> value = load(output + k);
+        up.see(load(up_level + k) - value, here);
+        low.see(value - load(low_level + k), here);
+        here += static_cast<Number<Real>>(W);
+    };
+    for (size_t k = 0; k < n; k += 2 * W) {
+        see(k, up_even, low_even);
+        see(k + W, up_odd, low_odd);
+    }
+    const Best<Real> up = best_of(up_even, up_odd), low = best_of(low_even, low_odd);
+    return {up.value, up.row, -static_cast<double>(low.value), low.row};
 }
 
 template <bool equal_diagonal, class Real>
@@ -239,7 +259,7 @@ void add_rows(double* sums, const Real* const* rows, const double* amounts, size
 
 template <class Real>
 constexpr SvmPasses<Real> passes() {
-    return {step<Real>, partner<Real>, add_rows<Real>};
+    return {step<Real>, look<Real>, partner<Real>, add_rows<Real>};
 }
 
 }    // namespace POLYCHOTOMY_LANES

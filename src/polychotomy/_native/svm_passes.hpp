@@ -21,6 +21,7 @@ struct SvmExtremes {
     double up;    // the largest residual in "up"
     size_t up_row;
     double low;    // the smallest residual in "low"
+    size_t low_row;    // or no_row where it was not looked for
 };
 
 // What the partner of row i is chosen by: gain = (residual_i - residual_j)^2 / curvature_ij.
@@ -40,6 +41,8 @@ struct SvmPasses {
     // output += amount * (rising - falling), and the extremes of the new residuals.
     SvmExtremes (*step)(Real* output, const Real* rising, const Real* falling, Real amount,
                         const Real* up_level, const Real* low_level, size_t n);
+    // The extremes and their rows.
+    SvmExtremes (*look)(const Real* output, const Real* up_level, const Real* low_level, size_t n);
     // The row of "low" with the largest gain, or no_row.
     size_t (*partner)(const SvmPartnerSearch<Real>& search, const Real* row, size_t n);
     // sums += the rows times their amounts, in double precision.

@@ -2,11 +2,13 @@
 //
 // The solver asks for `row(i)`, the kernel of row i of the problem with all its rows, and holds
 // two such pointers at a time. GatheredRows copies a row from the Gram matrix when it is first
-// asked for and keeps it.
+// asked for and keeps it. Of a kernel that is next to 0 nearly everywhere it keeps the other entries.
 #pragma once
 
 #include <cstddef>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "recycled.hpp"
@@ -23,6 +25,7 @@ inline size_t padded(size_t n) { return (n + svm_padding - 1) / svm_padding * sv
 struct ScaledGram {
     SvmGram gram;
     double factor;
+    double neighbours;    // how many entries of a row are not negligible, on average
 
     double entry(size_t row, size_t column) const {
         const size_t place = row * gram.n + column;
@@ -30,9 +33,24 @@ struct ScaledGram {
     }
 };
 
+// What a sparse kernel has, for steps on it to be faster.
+constexpr size_t least_sparse_rows = 400;
+constexpr double rows_a_neighbour = 50.0;
+
+// Entries below are less than what rounding does to larger ones.
+template <class Real>
+constexpr double negligible_entry = std::numeric_limits<Real>::epsilon() / 4;
+
 template <class Real>
 class GatheredRows {
 public:
+    // The entries of a row that are not negligible; valid until those of another are asked for.
+    struct Neighbours {
+        const std::uint32_t* rows;
+        const Real* entries;
+        size_t count;
+    };
+
     explicit GatheredRows(const ScaledGram& source) : source_(source) {}
 
     // Takes the rows of a problem; if they are the same as before, what is there already is kept, and
@@ -41,6 +59,12 @@ public:
         if (numbers == numbers_ && memory_.data()) return true;
         numbers_ = numbers;
         stride_ = padded(numbers.size());
+        is_sparse_ = numbers.size() >= least_sparse_rows &&
+                     rows_a_neighbour * source_.neighbours <= static_cast<double>(numbers.size());
+        neighbours_.clear();
+        entries_.clear();
+        starts_.assign(is_sparse_ ? numbers.size() : 0, unknown);
+        counts_.resize(starts_.size());
         // Not set to zero: pages that are never read are never touched.
         const size_t doubles = (numbers.size() * stride_ * sizeof(Real) + 7) / sizeof(double);
         if (doubles > capacity_) {
@@ -66,6 +90,35 @@ public:
     void release() {
         memory_ = RecycledBlock();
         capacity_ = 0;
+    }
+
+    // Whether few entries are not negligible.
+    bool is_sparse() const { return is_sparse_; }
+
+    Neighbours neighbours(size_t i) {
+        if (starts_[i] == unknown) {
+            starts_[i] = entries_.size();
+            for_each_entry(i, [&](size_t k, double entry) {
+                if (std::fabs(entry) < negligible_entry<Real>) return;
+                neighbours_.push_back(static_cast<std::uint32_t>(k));
+                entries_.push_back(static_cast<Real>(entry));
+            });
+            counts_[i] = entries_.size() - starts_[i];
+        }
+        return {neighbours_.data() + starts_[i], entries_.data() + starts_[i], counts_[i]};
+    }
+
+    // The sum of row i times values.
+    double multiply(size_t i, const double* values) {
+        double sum = 0.0;
+        if (is_sparse_) {
+            const Neighbours found = neighbours(i);
+            for (size_t k = 0; k < found.count; ++k) sum += found.entries[k] * values[found.rows[k]];
+        } else {
+            const Real* entries = row(i);
+            for (size_t k = 0; k < numbers_.size(); ++k) sum += entries[k] * values[k];
+        }
+        return sum;
     }
 
     // An entry as the Gram matrix has it.
@@ -96,8 +149,15 @@ private:
         for (size_t k = 0; k < n; ++k) use(k, factor * from[numbers[k]]);
     }
 
+    static constexpr size_t unknown = static_cast<size_t>(-1);
+
     ScaledGram source_;
     RowNumbers numbers_;
+    bool is_sparse_ = false;
+    // The neighbours of one row after another, as they were asked for.
+    std::vector<std::uint32_t> neighbours_;
+    std::vector<Real> entries_;
+    std::vector<size_t> starts_, counts_;
     RecycledBlock memory_;
     std::vector<char> present_;
     size_t stride_ = 0;

@@ -45,6 +45,14 @@ constexpr double least_steps = 100.0;
 constexpr double steps_a_cost = 2.0;    // a step is the unit of the cost
 constexpr std::int64_t iterations_between_polls = 1024;
 
+template <class Real>
+SvmPartner find_partner(const SvmPasses<Real>& passes, const SvmState<Real>& state, size_t row,
+                        const Real* entries, double least_curvature) {
+    const size_t found =
+        passes.partner(state.partner_of(row, least_curvature), entries, state.padded_n());
+    return {found, found == no_row ? 0.0 : entries[found]};
+}
+
 }    // namespace
 
 // ---- state ----------------------------------------------------------------------------------
@@ -105,7 +113,7 @@ SvmPartnerSearch<Real> SvmState<Real>::partner_of(size_t row, double least_curva
 template <class Real>
 SvmPathSolver<Real>::SvmPathSolver(const ScaledGram& gram, const SvmControl& control)
     : gram_(gram), control_(control), passes_(svm_passes_in_use<Real>()), whole_kernel_(gram),
-      part_kernel_(gram), jump_(passes_, *control.stop) {}
+      part_kernel_(gram), jump_(passes_, *control.stop), sparse_steps_(passes_) {}
 
 template <class Real>
 void SvmPathSolver<Real>::begin(const RowNumbers& rows, const std::vector<double>& labels,
@@ -270,9 +278,7 @@ bool SvmPathSolver<Real>::worth_filling() {
     const size_t step = std::max<size_t>(whole_.n / rows_to_judge_by, 1);
     double linear = 0.0, quadratic = 0.0, least = infinity, largest = -infinity, share = 0.0;
     for (size_t i = step / 2; i < whole_.n; i += step) {
-        const Real* row = whole_kernel_.row(i);
-        double output = 0.0;
-        for (size_t k = 0; k < whole_.n; ++k) output += row[k] * whole_.beta[k];
+        const double output = whole_kernel_.multiply(i, whole_.beta.data());
         linear += whole_.label[i] * whole_.beta[i];
         quadratic += output * whole_.beta[i];
         if (!whole_.is_free(i)) continue;
@@ -426,12 +432,14 @@ template <class Real>
 bool SvmPathSolver<Real>::move_pair() {
     SvmState<Real>& state = this->state();
     GatheredRows<Real>& kernel = this->kernel();
-    const size_t n = state.padded_n(), i = extremes_.up_row;
-    const Real* rising = kernel.row(i);
-    const size_t j =
-        passes_.partner(state.partner_of(i, least_curvature_to_choose<Real>), rising, n);
+    const size_t i = extremes_.up_row;
+    const bool sparse = is_sparse();
+    const Real* rising = sparse ? nullptr : kernel.row(i);
+    constexpr double least = least_curvature_to_choose<Real>;
+    const auto [j, entry] = sparse ? sparse_steps_.partner_of(state, kernel, extremes_, least)
+                                   : find_partner(passes_, state, i, rising, least);
     if (j == no_row) return false;
-    double curvature = state.diagonal[i] + state.diagonal[j] - 2.0 * rising[j];
+    double curvature = state.diagonal[i] + state.diagonal[j] - 2.0 * entry;
     if (is_single<Real> && curvature < doubtful_curvature)
         curvature = kernel.entry(i, i) + kernel.entry(j, j) - 2.0 * kernel.entry(i, j);
     indefinite_ = indefinite_ || curvature < kernel.surely_negative();
@@ -448,14 +456,20 @@ bool SvmPathSolver<Real>::move_pair() {
     state.set_levels(j);
     add_error(4 * amount + (is_single<Real> ? 0.0 : std::fabs(state.output[i]) +
                                                           std::fabs(state.output[j])));
-    extremes_ = passes_.step(state.output.data(), rising, kernel.row(j), static_cast<Real>(amount),
-                             state.up_level.data(), state.low_level.data(), n);
+    extremes_ = sparse ? sparse_steps_.step(state, kernel, i, j, amount)
+                       : passes_.step(state.output.data(), rising, kernel.row(j),
+                                      static_cast<Real>(amount), state.up_level.data(),
+                                      state.low_level.data(), state.padded_n());
     return true;
 }
 
 template <class Real>
 void SvmPathSolver<Real>::look_around() {
     SvmState<Real>& state = this->state();
+    if (is_sparse()) {
+        extremes_ = sparse_steps_.begin(state);
+        return;
+    }
     // A step of no length, for which any row will do.
     extremes_ = passes_.step(state.output.data(), state.diagonal.data(), state.diagonal.data(),
                              Real(0), state.up_level.data(), state.low_level.data(),
@@ -595,6 +609,10 @@ std::vector<double> SvmPathSolver<Real>::combine_rows(const std::vector<double>&
         if (amounts[i] == 0.0) continue;
         if (exactly) {
             whole_kernel_.add_exactly(sums.data(), i, amounts[i]);
+        } else if (whole_kernel_.is_sparse()) {
+            const auto found = whole_kernel_.neighbours(i);
+            for (size_t k = 0; k < found.count; ++k)
+                sums[found.rows[k]] += amounts[i] * found.entries[k];
         } else {
             rows.push_back(whole_kernel_.row(i));
             factors.push_back(amounts[i]);

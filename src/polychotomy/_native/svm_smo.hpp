@@ -22,6 +22,7 @@
 #include "svm_jump.hpp"
 #include "svm_passes.hpp"
 #include "svm_rows.hpp"
+#include "svm_sparse.hpp"
 
 namespace polychotomy {
 
@@ -110,6 +111,7 @@ private:
     double bias() const;
     double gap() const { return extremes_.up - extremes_.low; }
     SvmState<Real>& state() { return shrunk_ ? part_ : whole_; }
+    bool is_sparse() { return kernel().is_sparse() && state().equal_diagonal; }
     GatheredRows<Real>& kernel() { return shrunk_ ? part_kernel_ : whole_kernel_; }
 
     ScaledGram gram_;
@@ -117,6 +119,7 @@ private:
     const SvmPasses<Real>& passes_;
     GatheredRows<Real> whole_kernel_, part_kernel_;
     SvmJump<Real> jump_;
+    SvmSparseSteps<Real> sparse_steps_;
 
     SvmState<Real> whole_, part_;
     std::vector<double> all_sums_;    // of the kernel rows times their bounds at all_sums_C_
