@@ -86,8 +86,10 @@ public:
         const size_t subset = by_column_ ? task % problems_.n_subsets : task / problems_.n_columns;
         const size_t column = by_column_ ? task / problems_.n_subsets : task % problems_.n_columns;
         if (!collect(subset, column)) {
-            for (size_t c = 0; c < problems_.n_C; ++c)
+            for (size_t c = 0; c < problems_.n_C; ++c) {
                 write({0.0, 0.0, 0, SvmStatus::untrained}, place(subset, c, column));
+                zero_coefficients(place(subset, c, column));
+            }
             return;
         }
         begin();
@@ -95,8 +97,7 @@ public:
             const SvmSolution solution = solve(problems_.C_values[c]);
             if (stop_.load(std::memory_order_relaxed)) return;
             write(solution, place(subset, c, column));
-            double* coefficients =
-                results_.coefficients + place(subset, c, column) * problems_.gram.n;
+            double* coefficients = zero_coefficients(place(subset, c, column));
             for (size_t i = 0; i < rows_.size(); ++i) coefficients[rows_[i]] += coefficient(i);
         }
     }
@@ -170,6 +171,12 @@ private:
 
     size_t place(size_t subset, size_t c, size_t column) const {
         return (subset * problems_.n_C + c) * problems_.n_columns + column;
+    }
+
+    double* zero_coefficients(size_t place) {
+        double* coefficients = results_.coefficients + place * problems_.gram.n;
+        std::fill_n(coefficients, problems_.gram.n, 0.0);
+        return coefficients;
     }
 
     void write(const SvmSolution& solution, size_t place) {

@@ -41,7 +41,7 @@ struct SvmProblems {
 
 // All are indexed (subset, C, column) in this order, coefficients by row after that.
 struct SvmResults {
-    double* coefficients;    // zero on entry
+    double* coefficients;
     double* biases;
     double* gaps;
     std::int64_t* iterations;

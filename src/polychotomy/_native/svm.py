@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from .memory import recycled_zeros
+from .memory import recycled_empty
 
 __all__ = ["SvmSolution", "SvmStatus", "solve_svm"]
 
@@ -143,7 +143,7 @@ def solve_svm(
         limit = _count(max_iterations, "max_iterations", 0)
     shape = (len(starts) - 1, len(path), signs.shape[1])
     solution = SvmSolution(
-        coefficients=recycled_zeros((*shape, n_rows)),
+        coefficients=recycled_empty((*shape, n_rows)),
         biases=np.zeros(shape),
         status=np.zeros(shape, dtype=np.int8),
         iterations=np.zeros(shape, dtype=np.int64),

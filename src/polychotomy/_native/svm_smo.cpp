@@ -603,13 +603,12 @@ void SvmPathSolver<Real>::recompute(double goal) {
 template <class Real>
 std::vector<double> SvmPathSolver<Real>::combine_rows(const std::vector<double>& amounts,
                                                       bool exactly) {
+    if (exactly) return whole_kernel_.combine_exactly(amounts);
     std::vector<double> sums(whole_.padded_n(), 0.0), factors;
     std::vector<const Real*> rows;
     for (size_t i = 0; i < whole_.n; ++i) {
         if (amounts[i] == 0.0) continue;
-        if (exactly) {
-            whole_kernel_.add_exactly(sums.data(), i, amounts[i]);
-        } else if (whole_kernel_.is_sparse()) {
+        if (whole_kernel_.is_sparse()) {
             const auto found = whole_kernel_.neighbours(i);
             for (size_t k = 0; k < found.count; ++k)
                 sums[found.rows[k]] += amounts[i] * found.entries[k];
