@@ -8,6 +8,7 @@
 #include "crew.hpp"
 #include "held_out_kernels.hpp"
 #include "pairwise.hpp"
+#include "recycled.hpp"
 
 namespace polychotomy {
 
@@ -36,18 +37,19 @@ public:
          size_t offset)
         : path_(path), number_(number), tests_(tests), n_tests_(n_tests), offset_(offset),
           padded_((n_tests + held_out_lanes - 1) / held_out_lanes * held_out_lanes),
-          values_(path.n_rows * padded_, 0.0) {}
+          values_(path.n_rows * padded_) {}
 
     void gather(size_t first, size_t end) {
         for (size_t j = first; j < end; ++j) {
             const double* from = path_.gram + j * path_.n_rows;
             double* to = values_.data() + j * padded_;
             for (size_t t = 0; t < n_tests_; ++t) to[t] = from[tests_[t]];
+            std::fill(to + n_tests_, to + padded_, 0.0);
         }
     }
 
     const double* row(size_t j) const { return values_.data() + j * padded_; }
-    size_t size() const { return values_.size(); }
+    size_t size() const { return path_.n_rows * padded_; }
     size_t number() const { return number_; }
     size_t n_tests() const { return n_tests_; }
     size_t offset() const { return offset_; }    // of its first test row among all test rows
@@ -58,7 +60,7 @@ private:
     size_t number_;
     const std::int64_t* tests_;
     size_t n_tests_, offset_, padded_;
-    std::vector<double> values_;
+    RecycledBlock values_;
 };
 
 // What one thread needs to score columns.

@@ -1,10 +1,14 @@
 #include "recycled.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 namespace polychotomy {
 namespace {
@@ -15,10 +19,31 @@ constexpr size_t step = size_t{1} << 13;          // blocks are multiples of thi
 constexpr size_t most_kept = size_t{1} << 25;     // altogether: 256 MiB
 constexpr size_t kept_for_good = size_t{1} << 22;    // 32 MiB
 
+// Larger blocks are of huge pages where the system has them: to fetch these takes a fraction of the
+// time, and rows far apart are found faster.
+constexpr size_t huge_page = size_t{1} << 21;    // in bytes
+constexpr size_t least_huge = 2 * huge_page;
+
 struct Block {
     double* data;
     size_t count;
 };
+
+std::align_val_t alignment_of(size_t count) {
+    return std::align_val_t{count * sizeof(double) >= least_huge ? huge_page : 64};
+}
+
+Block allocate(size_t count) {
+    const size_t bytes = count * sizeof(double);
+    void* data = ::operator new(bytes, alignment_of(count));
+#ifdef __linux__
+    // Advice only: where it is not taken, pages are small.
+    if (bytes >= least_huge) madvise(data, bytes / huge_page * huge_page, MADV_HUGEPAGE);
+#endif
+    return {static_cast<double*>(data), count};
+}
+
+void free_block(Block block) noexcept { ::operator delete(block.data, alignment_of(block.count)); }
 
 class Shelf {
 public:
@@ -41,7 +66,7 @@ public:
     void give(Block block) noexcept {
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
         if (!lock || block.count > most_kept) {
-            delete[] block.data;
+            free_block(block);
             return;
         }
         drop_until(most_kept - block.count);
@@ -49,7 +74,7 @@ public:
             blocks_.push_back(block);
             kept_ += block.count;
         } catch (const std::bad_alloc&) {
-            delete[] block.data;
+            free_block(block);
         }
     }
 
@@ -62,7 +87,7 @@ private:
     void drop_until(size_t most) noexcept {
         while (kept_ > most) {
             kept_ -= blocks_.front().count;
-            delete[] blocks_.front().data;
+            free_block(blocks_.front());
             blocks_.erase(blocks_.begin());
         }
     }
@@ -83,7 +108,7 @@ Shelf& shelf() {
 RecycledBlock::RecycledBlock(size_t count) {
     count = std::max<size_t>((count + step - 1) / step, 1) * step;
     Block block = {nullptr, count};
-    if (!shelf().take(count, block)) block.data = new double[count];
+    if (!shelf().take(count, block)) block = allocate(count);
     data_ = block.data;
     count_ = block.count;
 }
