@@ -19,23 +19,24 @@ constexpr std::chrono::milliseconds interrupt_interval(100);
 // The threads of one call. Leaving the scope stops and joins them, whatever has happened.
 class Crew {
 public:
-    Crew(size_t n_tasks, const std::function<void(Tasks&)>& work) : tasks_(n_tasks), work_(work) {}
+    Crew(size_t n_tasks, size_t n_threads, const std::function<void(Tasks&)>& work)
+        : shares_(n_tasks, n_threads), n_threads_(n_threads), work_(work) {}
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
     ~Crew() {
-        tasks_.stop();
+        shares_.stop();
         for (std::thread& thread : threads_) thread.join();
     }
 
-    void start(size_t n_threads) {
-        threads_.reserve(n_threads);
-        for (size_t t = 0; t < n_threads; ++t) {
+    void start() {
+        threads_.reserve(n_threads_);
+        for (size_t t = 0; t < n_threads_; ++t) {
             {
                 const std::lock_guard<std::mutex> lock(mutex_);
                 ++n_busy_;
             }
             try {
-                threads_.emplace_back([this] { run(); });
+                threads_.emplace_back([this, t] { run(t); });
             } catch (const std::system_error&) {
                 const std::lock_guard<std::mutex> lock(mutex_);
                 --n_busy_;
@@ -58,20 +59,22 @@ public:
     }
 
 private:
-    void run() {
+    void run(size_t thread) {
         std::exception_ptr failure;
         try {
-            work_(tasks_);
+            Tasks tasks(shares_, thread);
+            work_(tasks);
         } catch (...) {    // out of memory, say
             failure = std::current_exception();
-            tasks_.stop();
+            shares_.stop();
         }
         const std::lock_guard<std::mutex> lock(mutex_);
         if (failure && !failure_) failure_ = failure;
         if (--n_busy_ == 0) done_.notify_one();
     }
 
-    Tasks tasks_;
+    TaskShares shares_;
+    const size_t n_threads_;
     const std::function<void(Tasks&)>& work_;
     std::vector<std::thread> threads_;
     std::mutex mutex_;
@@ -82,10 +85,31 @@ private:
 
 }    // namespace
 
+TaskShares::TaskShares(size_t n_tasks, size_t n_threads) {
+    for (size_t t = 0; t < n_threads; ++t)
+        shares_.push_back({n_tasks * t / n_threads, n_tasks * (t + 1) / n_threads});
+}
+
+bool TaskShares::next(size_t thread, size_t& task) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Share& own = shares_[thread];
+    if (own.size() == 0) {
+        Share& largest = *std::max_element(
+            shares_.begin(), shares_.end(),
+            [](const Share& a, const Share& b) { return a.size() < b.size(); });
+        const size_t middle = largest.next + largest.size() / 2;
+        own = {middle, largest.end};
+        largest.end = middle;
+    }
+    if (stop_ || own.size() == 0) return false;
+    task = own.next++;
+    return true;
+}
+
 bool run_crew(size_t n_tasks, size_t n_threads, const std::function<void(Tasks&)>& work,
               const std::function<bool()>& interrupted) {
-    Crew crew(n_tasks, work);
-    crew.start(std::min(n_threads, std::max(n_tasks, size_t{1})));
+    Crew crew(n_tasks, std::min(n_threads, std::max(n_tasks, size_t{1})), work);
+    crew.start();
     return crew.wait(interrupted);
 }
 

@@ -6,25 +6,46 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <mutex>
+#include <vector>
 
 namespace polychotomy {
 
 using StopFlag = std::atomic<bool>;
 
-// The tasks that are left, seen by a thread.
-class Tasks {
+// The tasks that are left. Every thread has a share of tasks in their order, so that it can use again
+// what it has made ready for the task before; when that is done, it takes half of the largest left.
+class TaskShares {
 public:
-    explicit Tasks(std::size_t count) : count_(count) {}
+    TaskShares(std::size_t n_tasks, std::size_t n_threads);
 
-    // Take the next task; false if there is none, or if it is time to stop.
-    bool next(std::size_t& task) { return !stop_ && (task = next_++) < count_; }
+    // The next task of a thread; false if there is none, or if it is time to stop.
+    bool next(std::size_t thread, std::size_t& task);
     void stop() { stop_ = true; }
     const StopFlag& stop_flag() const { return stop_; }
 
 private:
-    const std::size_t count_;
-    std::atomic<std::size_t> next_{0};
+    struct Share {
+        std::size_t next, end;
+        std::size_t size() const { return end - next; }
+    };
+
+    std::mutex mutex_;
+    std::vector<Share> shares_;
     StopFlag stop_{false};
+};
+
+// The tasks as one thread sees them.
+class Tasks {
+public:
+    Tasks(TaskShares& shares, std::size_t thread) : shares_(shares), thread_(thread) {}
+
+    bool next(std::size_t& task) { return shares_.next(thread_, task); }
+    const StopFlag& stop_flag() const { return shares_.stop_flag(); }
+
+private:
+    TaskShares& shares_;
+    std::size_t thread_;
 };
 
 // Run `work` in up to `n_threads` threads; each takes tasks until there are none. `interrupted` is
