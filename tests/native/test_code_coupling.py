@@ -126,6 +126,15 @@ def test_result_is_a_distribution_for_any_r(matrix, data):
         assert objective(one, row, matrix) <= objective(uniform, row, matrix) + 1e-12
 
 
+def test_a_saddle_is_left_soon():
+    matrix = CODES["ternary"]
+    r = np.zeros((1, matrix.shape[1]))
+    r[0, [5, 7, 9]] = 0.47815863, 0.001, 0.35427693
+    p, n_unconverged = native.couple_code(r, matrix, max_iterations=40)
+    assert n_unconverged == 0
+    assert objective(p[0], r[0], matrix) <= best_of_starts(r[0], matrix)[0] + 1e-6
+
+
 @every_code
 def test_result_does_not_depend_on_the_rows_beside(matrix):
     rng = np.random.default_rng(2)

@@ -7,8 +7,8 @@
 //   maps of p, so the valley of equally good fits is straight, and the vanishing pull finds the
 //   maximum-entropy point of it in a few steps.
 // * with don't-cares: Newton in u = log p, p <- p exp(y), where one-vs-one is convex, with the
-//   Hessian sum n [q(1-q) (a+ - a-)(a+ - a-)' + (q-r) (D(a+) - a+a+' - D(a-) + a-a-')]; if that
-//   is not positive definite, its first term alone, which always is.
+//   Hessian sum n [q(1-q) (a+ - a-)(a+ - a-)' + (q-r) (D(a+) - a+a+' - D(a-) + a-a-')], lifted
+//   where it is not positive definite just so far that it is: saddles are left in a few steps.
 // Both walk down by a line search with Levenberg's damping, in the metric sum n (a+ + a-), which
 // bounds the curvature.
 
@@ -31,6 +31,7 @@ constexpr double farthest_shrink = 0.99;     // of p, where p itself is moved
 // Classes that vanish together are done only when F no longer depends on their ratios.
 constexpr double largest_decrement = 1e-7;
 constexpr double least_damping = 1e-10;
+constexpr double least_lift = 1e-3, largest_lift = 2.0;    // in units of the metric
 constexpr double least_pivot = 1e-13;        // relative to the diagonal
 
 // The classes on the two sides of a column: first the positive, then the negative.
@@ -76,8 +77,7 @@ public:
         double damping = 0.0;
         for (int round = 0; round < code_.max_iterations && !converged; ++round) {
             find_step(damping);
-            converged = damping == 0.0 && step_error() <= code_.tolerance &&
-                        -slope() <= largest_decrement * total_weight_;
+            converged = damping == 0.0 && (is_lifted_ ? is_flat() : is_short_step());
             if (walk(converged)) {
                 damping = damping > least_damping ? damping * 0.01 : 0.0;
             } else if (damping > 1e6) {
@@ -121,28 +121,22 @@ private:
     void find_step(double damping) {
         std::fill(held_.begin(), held_.end(), 0.0);
         if (has_dont_cares_) {
-            differentiate_in_u(true, damping);
-            if (!solve_step()) {
-                std::fill(held_.begin(), held_.end(), 0.0);
-                differentiate_in_u(false, damping);
-                solve_step();
+            differentiate_in_u(damping);
+            is_lifted_ = false;
+            // The metric bounds the curvature: a share of it makes the Hessian positive definite.
+            for (double lift = least_lift; !factorise() && lift < largest_lift; lift *= 4.0) {
+                add_metric_in_u(lift);
+                is_lifted_ = true;
             }
         } else {
             differentiate_in_p(damping);
-            solve_step();
+            factorise();
         }
-    }
-
-    // False if the Hessian of all classes is not positive definite.
-    bool solve_step() {
-        const bool definite = factorise();
-        if (!definite && has_dont_cares_ && exact_) return false;
         substitute_step();
         for (size_t pass = 0; pass < m_ && hold_classes(); ++pass) {
             factorise();
             substitute_step();
         }
-        return true;
     }
 
     // Hold the classes whose step is out of bounds, if any, at the bound: first those below it,
@@ -215,9 +209,8 @@ private:
         }
     }
 
-    void differentiate_in_u(bool exact, double damping) {
+    void differentiate_in_u(double damping) {
         clear_derivatives();
-        exact_ = exact;
         for (size_t l = 0; l < columns_.size(); ++l) {
             const Column& column = columns_[l];
             double positive, negative;
@@ -228,21 +221,20 @@ private:
             const double excess =
                 column.weight * (q < 0.5 ? q - r_[l] : (1.0 - r_[l]) - rest);
             const double curvature = column.weight * q * rest;
-            const double bend = exact ? excess : 0.0;
             const size_t split = column.n_positive, n = column.classes.size();
             for (size_t k = 0; k < n; ++k) {
                 const double signed_share = k < split ? share_[k] : -share_[k];
                 gradient_[column.classes[k]] += excess * signed_share;
-                hessian_[column.classes[k] * (m_ + 1)] += bend * signed_share;
+                hessian_[column.classes[k] * (m_ + 1)] += excess * signed_share;
             }
-            add_square(column, 0, split, curvature - bend);
-            add_square(column, split, n, curvature + bend);
+            add_square(column, 0, split, curvature - excess);
+            add_square(column, split, n, curvature + excess);
             add_cross(column, -curvature);
         }
-        add_pull_in_u(exact, damping);
+        add_pull_in_u(damping);
     }
 
-    void add_pull_in_u(bool exact, double damping) {
+    void add_pull_in_u(double damping) {
         double mean = 0.0;
         for (size_t m = 0; m < m_; ++m) mean += p_[m] * std::log(p_[m]);
         const double pull = code_.pull;
@@ -253,10 +245,21 @@ private:
         }
         for (size_t m = 0; m < m_; ++m) {
             double* row = &hessian_[m * m_];
-            const double bend = exact ? 1.0 : 0.0;
             for (size_t k = 0; k <= m; ++k)
-                row[k] -= pull * (p_[m] * p_[k] + bend * (p_[k] * slope[m] + p_[m] * slope[k]));
-            row[m] += pull * (p_[m] + bend * slope[m]) + damping * metric_[m];
+                row[k] -= pull * (p_[m] * p_[k] + p_[k] * slope[m] + p_[m] * slope[k]);
+            row[m] += pull * (p_[m] + slope[m]);
+        }
+        add_metric_in_u(damping);
+    }
+
+    // The metric, without the direction in which all u grow together.
+    void add_metric_in_u(double scale) {
+        double sum = 0.0;
+        for (size_t m = 0; m < m_; ++m) sum += metric_[m];
+        for (size_t m = 0; m < m_; ++m) {
+            double* row = &hessian_[m * m_];
+            for (size_t k = 0; k <= m; ++k) row[k] -= scale * metric_[m] * metric_[k] / sum;
+            row[m] += scale * metric_[m];
         }
     }
 
@@ -336,6 +339,17 @@ private:
         return error;
     }
 
+    bool is_short_step() const {
+        return step_error() <= code_.tolerance && -slope() <= largest_decrement * total_weight_;
+    }
+
+    // A lifted step says little about the distance; classes that vanish leave no curvature.
+    bool is_flat() const {
+        const double largest = code_.tolerance * total_weight_;
+        return std::all_of(gradient_.begin(), gradient_.end(),
+                           [&](double entry) { return std::fabs(entry) <= largest; });
+    }
+
     // ---- the walk ---------------------------------------------------------------------------
 
     double moved(double y) const { return has_dont_cares_ ? std::exp(y) : 1.0 + y; }
@@ -380,7 +394,7 @@ private:
     std::vector<double> r_, p_, trial_, gradient_, step_, lifted_, share_, held_, metric_;
     std::vector<double> hessian_, factor_;
     bool has_dont_cares_ = false;
-    bool exact_ = true;
+    bool is_lifted_ = false;
     size_t ground_ = 0;
     double total_weight_ = 0.0;
     double objective_ = 0.0;
