@@ -4,7 +4,7 @@ One-vs-rest on generated data (4 classes, 20 inputs), so that every binary probl
 scikit-learn's SVC trains the same four problems one after another with the limit as its
 `cache_size`. Every fit is in a process of its own; memory is what its peak adds to the peak before
 the fit, and the Gram matrix of all rows is given for comparison. "ratio" is processor time over
-ours with the default limit, at the same number of rows, one thread.
+ours with the default limit, at the same number of rows, one thread; medians over --repeats rounds.
 
     python benchmarks/memory.py --rows 2000 4000 8000
     python benchmarks/memory.py --kernel linear --rows 10000 100000
@@ -15,8 +15,10 @@ import json
 import resource
 import subprocess
 import sys
+from itertools import product
 from time import process_time
 
+import numpy as np
 from sklearn.datasets import make_classification
 
 N_CLASSES, N_FEATURES = 4, 20
@@ -53,7 +55,7 @@ def child(name: str, kernel: str, n_rows: int, limit: float | None) -> None:
     print(json.dumps({"seconds": seconds, "bytes": (after - before) * 1024}))
 
 
-def run(name: str, kernel: str, n_rows: int, limit: float | None) -> dict:
+def run(name: str, limit: float | None, n_rows: int, kernel: str) -> dict:
     command = [sys.executable, __file__, "--child", name, "--kernel", kernel]
     command += ["--rows", str(n_rows)] + ([] if limit is None else ["--limit", str(limit)])
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -67,23 +69,29 @@ def main() -> None:
     parser.add_argument("--limit", type=float, help=argparse.SUPPRESS)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--without-svc", action="store_true")
+    parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     if arguments.child:
         return child(arguments.child, arguments.kernel, arguments.rows[0], arguments.limit)
     for n_rows in arguments.rows:
         gram = 8e-6 * n_rows**2
         print(f"{n_rows} rows, {arguments.kernel} kernel, a Gram matrix of {gram:.0f} MB")
-        base = None
-        for name in ("ours",) if arguments.without_svc else ("ours", "SVC"):
-            for limit in LIMITS:
-                found = run(name, arguments.kernel, n_rows, limit)
-                base = base or found
-                given = "default" if limit is None else f"{limit / 1e6:.0f} MB"
-                print(
-                    f"  {name:5s} limit {given:8s} peak + {found['bytes'] / 1e6:6.0f} MB, "
-                    f"ratio {found['seconds'] / base['seconds']:6.2f}",
-                    flush=True,
-                )
+        names = ("ours",) if arguments.without_svc else ("ours", "SVC")
+        kinds = list(product(names, LIMITS))
+        rounds = [
+            [run(*kind, n_rows, arguments.kernel) for kind in kinds]
+            for _ in range(arguments.repeats)
+        ]
+        found = np.median(
+            [[(one["seconds"], one["bytes"]) for one in each] for each in rounds], axis=0
+        )
+        for (name, limit), (seconds, peak) in zip(kinds, found, strict=True):
+            given = "default" if limit is None else f"{limit / 1e6:.0f} MB"
+            print(
+                f"  {name:5s} limit {given:8s} peak + {peak / 1e6:6.0f} MB, "
+                f"ratio {seconds / found[0, 0]:6.2f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
