@@ -201,6 +201,38 @@ def _with_small_indices(X: Any) -> Any:
     return csr_matrix((rows.data, indices, starts), shape=rows.shape)
 
 
+def prepare_rows(kernel: Any, X: Any) -> SharedRows:
+    """Return training rows, after checking that the kernel of an estimator can take them."""
+    warn_of_scales(kernel, X)
+    rows = SharedRows(X)
+    if isinstance(kernel, str) and kernel != "precomputed":
+        _check_sizes(kernel, rows.X)
+    return rows
+
+
+def check_square(kernel: Any, X: Any) -> None:
+    """Check that a precomputed kernel has a row and a column for every training row."""
+    if isinstance(kernel, str) and kernel == "precomputed" and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "With kernel='precomputed', X must be the square matrix of the kernel of every two "
+            f"training rows; it has {X.shape[0]} rows and {X.shape[1]} columns."
+        )
+
+
+def _check_sizes(kernel: str, X: Any) -> None:
+    """Check that no distance or product of rows overflows."""
+    with np.errstate(over="ignore"):
+        if kernel == "laplacian":
+            largest = 2.0 * np.max(abs(X).sum(axis=1), initial=0.0)
+        else:
+            largest = 4.0 * Kernel("linear").diagonal(X).max(initial=0.0)
+    if not np.isfinite(largest):
+        raise ValueError(
+            f"X has entries as large as {abs(X).max():.0e}, for which kernel={kernel!r} overflows. "
+            "Scale the inputs, for example with make_pipeline(MaxAbsScaler(), ...)."
+        )
+
+
 def warn_of_scales(kernel: Any, X: Any) -> None:
     """Say so if one input of a Gaussian kernel drowns the others, which scaling would prevent."""
     if not (isinstance(kernel, str) and kernel == "rbf") or issparse(X) or X.shape[0] < 2:

@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import laplacian_kernel, pairwise_kernels
 from sklearn.model_selection import GridSearchCV
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -290,6 +291,27 @@ def test_odd_data(machine):
     for scale in (1e-300, 1e-150, 1e150):
         X = rng.normal(size=(20, 2)) * scale
         assert np.isfinite(machine.fit(X, y).decision_function(X)).all()
+
+
+@pytest.mark.parametrize("machine", [pc.SVM(), pc.KernelLogisticRegression(), pc.LSSVM()])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear", "poly"])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_inputs_that_are_too_large_are_refused_by_name(machine, kernel, form):
+    huge = 1e308 if kernel == "laplacian" else 1e300
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    machine = clone(machine).set_params(kernel=kernel)
+    with pytest.raises(ValueError, match=r"X has entries as large as .*MaxAbsScaler"):
+        machine.fit(form(X / np.abs(X).max() * huge), np.tile([0, 1], 10))
+    scaled = make_pipeline(MaxAbsScaler(), machine).fit(X * 1e300, np.tile([0, 1], 10))
+    assert np.isfinite(scaled.decision_function(X * 1e300)).all()
+
+
+@pytest.mark.parametrize("machine", [pc.SVM(), pc.KernelLogisticRegression()])
+@pytest.mark.parametrize("limit", [None, 1e3])
+def test_a_precomputed_kernel_has_to_be_square(machine, limit):
+    clf = clone(machine).set_params(kernel="precomputed", memory_limit=limit)
+    with pytest.raises(ValueError, match=r"X must be the square matrix .* 20 rows and 3 columns"):
+        clf.fit(np.ones((20, 3)), np.tile([0, 1], 10))
 
 
 def test_inputs_are_not_kept(cancer):

@@ -332,9 +332,9 @@ def _checked_gram(gram: ArrayLike) -> FloatArray:
         raise ValueError("gram must have at least one row.")
     largest = max(kernel.max(), -kernel.min())
     if not np.isfinite(largest):
-        raise ValueError("gram must be finite.")
+        raise ValueError("The Gram matrix must be finite; it has a NaN or infinite entry.")
     if _asymmetry(kernel) > _SYMMETRY * largest:
-        raise ValueError("gram must be symmetric.")
+        raise ValueError("The Gram matrix must be symmetric.")
     return kernel
 
 

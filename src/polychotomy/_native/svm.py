@@ -184,9 +184,11 @@ def _inspected(gram: NDArray[Any], n_threads: int) -> float:
     """Return the largest absolute entry after checking that `gram` is finite and symmetric."""
     finite, largest, asymmetry = _core.inspect_gram(gram, n_threads)
     if not finite:
-        raise ValueError("gram must be finite; it has a NaN or infinite entry.")
+        raise ValueError("The Gram matrix must be finite; it has a NaN or infinite entry.")
     if asymmetry > _ASYMMETRY * largest:
-        raise ValueError(f"gram must be symmetric; two mirrored entries differ by {asymmetry:.2g}.")
+        raise ValueError(
+            f"The Gram matrix must be symmetric; mirrored entries differ by {asymmetry:.2g}."
+        )
     return largest
 
 

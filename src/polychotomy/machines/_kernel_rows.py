@@ -56,11 +56,11 @@ class RowSource:
         # The same sentences as for a whole Gram matrix.
         largest = np.abs(block).max(initial=0.0)
         if not np.isfinite(largest):
-            raise ValueError("gram must be finite; it has a NaN or infinite entry.")
+            raise ValueError("The Gram matrix must be finite; it has a NaN or infinite entry.")
         asymmetry = np.abs(block - block.T).max(initial=0.0)
         if asymmetry > _ASYMMETRY * largest:
             raise ValueError(
-                f"gram must be symmetric; two mirrored entries differ by {asymmetry:.2g}."
+                f"The Gram matrix must be symmetric; mirrored entries differ by {asymmetry:.2g}."
             )
         return block
 

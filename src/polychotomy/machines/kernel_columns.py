@@ -17,7 +17,14 @@ from .._math import sigmoid
 from .._native.held_out import held_out_scores
 from .._stages import stage
 from .._types import FloatArray, IntArray, Margins, SignArray
-from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows, settle_memory_limit, warn_of_scales
+from ..kernels import (
+    BLOCK_ENTRIES,
+    Kernel,
+    SharedRows,
+    check_square,
+    prepare_rows,
+    settle_memory_limit,
+)
 from ._on_demand import RowSolver, is_worth_it, solve_on_demand
 from ._solved import Solved, SolvedPath, join_columns, scatter
 from .any_learner import single_threaded_blas
@@ -115,8 +122,8 @@ class KernelColumns:
 
     def prepare(self, X: Any) -> SharedRows:
         """Return the rows, whose distances are computed when they are first needed."""
-        warn_of_scales(self.solver.kernel, X)
-        return SharedRows(X)
+        check_square(self.solver.kernel, X)
+        return prepare_rows(self.solver.kernel, X)
 
     def fit(
         self,

@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 from .._checks import positive_number
 from .._math import sigmoid
 from .._types import FloatArray, IntArray, Margins, SignArray
-from ..kernels import (
-    BLOCK_ENTRIES,
-    Kernel,
-    SharedRows,
-    settle_memory_limit,
-    warn_of_scales,
-)
+from ..kernels import BLOCK_ENTRIES, Kernel, SharedRows, prepare_rows, settle_memory_limit
 from ._lssvm_evidence import Hyperparameters, fixed_hyperparameters, optimise_hyperparameters
 from ._lssvm_predictive import Basis, moderated_log_odds, predictive_variance
 from ._lssvm_selection import select_by_evidence
@@ -132,8 +126,7 @@ class LSSVMColumns:
 
     def prepare(self, X: Any) -> SharedRows:
         """Return the rows, whose distances are computed when they are first needed."""
-        warn_of_scales(self.settings.kernel, X)
-        return SharedRows(X)
+        return prepare_rows(self.settings.kernel, X)
 
     def fit(
         self,
