@@ -220,7 +220,7 @@ def check_square(kernel: Any, X: Any) -> None:
 
 
 def _check_sizes(kernel: str, X: Any) -> None:
-    """Check that no distance or product of rows overflows."""
+    """Check that no distance or product of rows overflows, and say so if all of them vanish."""
     with np.errstate(over="ignore"):
         if kernel == "laplacian":
             largest = 2.0 * np.max(abs(X).sum(axis=1), initial=0.0)
@@ -230,6 +230,14 @@ def _check_sizes(kernel: str, X: Any) -> None:
         raise ValueError(
             f"X has entries as large as {abs(X).max():.0e}, for which kernel={kernel!r} overflows. "
             "Scale the inputs, for example with make_pipeline(MaxAbsScaler(), ...)."
+        )
+    if kernel != "laplacian" and largest < np.finfo(np.float64).tiny and abs(X).max() > 0.0:
+        warnings.warn(
+            f"X has no entry larger than {abs(X).max():.0e}, the square of which is 0 but for "
+            f"rounding, so that kernel={kernel!r} cannot tell rows apart. Scale the inputs, for "
+            "example with make_pipeline(MaxAbsScaler(), ...).",
+            UserWarning,
+            stacklevel=2,
         )
 
 

@@ -288,9 +288,12 @@ def test_odd_data(machine):
     np.testing.assert_allclose(machine.fit(twice, y).decision_function(twice), 0.0, atol=0.02)
     single = machine.fit(np.array([[0.0], [1.0]]), [0, 1])
     np.testing.assert_array_equal(single.predict([[0.0], [1.0]]), [0, 1])
-    for scale in (1e-300, 1e-150, 1e150):
-        X = rng.normal(size=(20, 2)) * scale
-        assert np.isfinite(machine.fit(X, y).decision_function(X)).all()
+    X = rng.normal(size=(20, 2))
+    for scale in (1e-150, 1e150):
+        assert np.isfinite(machine.fit(X * scale, y).decision_function(X * scale)).all()
+    with pytest.warns(UserWarning, match="cannot tell rows apart"):
+        machine.fit(X * 1e-300, y)
+    assert np.isfinite(machine.decision_function(X * 1e-300)).all()
 
 
 @pytest.mark.parametrize("machine", [pc.SVM(), pc.KernelLogisticRegression(), pc.LSSVM()])

@@ -244,6 +244,7 @@ def test_distances_that_are_lost_in_rounding_are_refused():
     ids=["constant", "rounded", "two rows", "equal rows", "tiny", "huge", "weights", "far apart"],
 )
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.filterwarnings("ignore:X has no entry larger:UserWarning")
 def test_degenerate_rows_get_finite_answers_at_a_given_c(X, y, weights, C, kernel):
     machine = pc.LSSVM(C, kernel=kernel).fit(X, y, weights)
     mean, variance = machine.latent(X)
