@@ -366,7 +366,7 @@ def test_degenerate_rows_get_finite_answers(seed, n, n_distinct, scale, weighted
     assert np.isfinite(log_evidence(columns, chosen)).all()
     model = fit(columns, chosen.gamma)
     assert np.isfinite(model.coefficients).all()
-    # The fit cannot have more weighted squared errors than the best constant, which is penalised less.
+    # The fit has no more weighted squared errors than the best constant, which has no penalty.
     w = np.ones(n) if weights is None else weights
     scores, means = model.scores(K), w @ Y / w.sum()
     rounding = 1e-13 * np.abs(K).max() * np.abs(model.coefficients).max()
