@@ -77,12 +77,13 @@ bool solve_positive_definite(const Array<const double, 2>& a, const Array<double
     const size_t n = a.shape(0);
     require(a.shape(1) == n && x.shape(0) == n, "The shapes must fit.");
     const KlrKernels& kernels = klr_kernels();
+    const StopFlag never(false);
     SquareMatrix matrix;
-    matrix.resize(padded_order(n));
+    matrix.resize(padded_order(n), never);
     for (size_t i = 0; i < matrix.order(); ++i)
         for (size_t j = 0; j <= i; ++j)
             matrix.row(i)[j] = i < n ? a.data()[i * n + j] : static_cast<double>(i == j);
-    if (!factorise(matrix, kernels, StopFlag(false))) return false;
+    if (!factorise(matrix, kernels, never)) return false;
     std::vector<double> padded(matrix.order(), 0.0);
     std::copy_n(x.data(), n, padded.begin());
     kernels.solve_forward(matrix.data(), matrix.stride(), matrix.order(), padded.data());

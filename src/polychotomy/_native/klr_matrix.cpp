@@ -66,6 +66,7 @@ private:
 
     // The m x n matrix X becomes X L^-T.
     void solve_rows(double* x, const double* l, std::size_t m, std::size_t n) const {
+        if (stop_.load(std::memory_order_relaxed)) return;
         if (n <= klr_block) {
             double inverse[klr_block * klr_block];
             invert_block(l, inverse);

@@ -18,7 +18,9 @@ inline std::size_t padded_order(std::size_t n) {
 // Memory for a square matrix of any order, kept for the next one.
 class SquareMatrix {
 public:
-    void resize(std::size_t order) {
+    // Once `stop` is set there are no zeros any more in what is new: the system may take long to hand
+    // out memory.
+    void resize(std::size_t order, const StopFlag& stop) {
         order_ = order;
         // An odd number of 32-byte steps between rows: they do not compete for cache lines.
         stride_ = order % 8 == 4 ? order : order + 4;
@@ -27,7 +29,9 @@ public:
             memory_ = RecycledBlock();
             memory_ = RecycledBlock(needed);
             size_ = needed;
-            std::fill_n(memory_.data(), needed, 0.0);
+            constexpr std::size_t piece = std::size_t{1} << 20;
+            for (std::size_t k = 0; k < needed && !stop.load(std::memory_order_relaxed); k += piece)
+                std::fill_n(memory_.data() + k, std::min(piece, needed - k), 0.0);
         }
         const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
         data_ = memory_.data() + (64 - address % 64) % 64 / sizeof(double);

@@ -44,8 +44,8 @@ bool KlrRows::has_both_signs() const {
 void KlrNewton::load(const double* gram, size_t n_rows, const KlrRows& problem) {
     n_ = problem.rows.size();
     order_ = padded_order(n_);
-    gram_.resize(order_);
-    for (size_t i = 0; i < n_; ++i) {
+    gram_.resize(order_, stop_);
+    for (size_t i = 0; i < n_ && !stop_.load(std::memory_order_relaxed); ++i) {
         const double* from = gram + problem.rows[i] * n_rows;
         double* to = gram_.row(i);
         for (size_t j = 0; j <= i; ++j) to[j] = from[problem.rows[j]];
@@ -187,8 +187,9 @@ bool KlrNewton::search_line(double C) {
 // ---- the Newton system ----------------------------------------------------------------------
 
 bool KlrNewton::factorise_here() {
-    factor_.resize(order_);
+    factor_.resize(order_, stop_);
     for (size_t i = 0; i < order_; ++i) {
+        if (stop_.load(std::memory_order_relaxed)) return has_factor_ = false;
         const double* from = gram_.row(i);
         double* to = factor_.row(i);
         for (size_t j = 0; j <= i; ++j) to[j] = s_[i] * s_[j] * from[j];

@@ -364,7 +364,7 @@ double SoftMaxNewton::lift_of(size_t i) const {
 
 // The Hessian of the kept weights, its diagonal lifted a little, filled up with a unit matrix.
 void SoftMaxNewton::copy_kept(size_t order) {
-    factor_.resize(order);
+    factor_.resize(order, stop_);
     for (size_t i = 0; i < order; ++i) {
         double* to = factor_.row(i);
         if (i >= kept_.size()) {
@@ -382,7 +382,7 @@ void SoftMaxNewton::copy_kept(size_t order) {
 
 void SoftMaxNewton::fill_hessian() {
     const size_t n_free = free_.size();
-    hessian_.resize(padded_order(n_free));
+    hessian_.resize(padded_order(n_free), stop_);
     for (size_t i = 0; i < hessian_.order(); ++i)
         std::fill_n(hessian_.row(i), hessian_.stride(), 0.0);
     for (size_t first = 0; first < rows_.n_rows(); first += rows_at_once) {

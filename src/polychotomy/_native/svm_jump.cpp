@@ -66,7 +66,7 @@ template <class Real>
 bool SvmJump<Real>::factorise_free(const SvmState<Real>& state, GatheredRows<Real>& kernel) {
     const size_t m = free_.size(), order = padded_order(m);
     for (double lift = least_lift; lift < largest_lift; lift *= 100.0) {
-        factor_.resize(order);
+        factor_.resize(order, stop_);
         for (size_t i = 0; i < order; ++i) {
             double* to = factor_.row(i);
             if (i >= m) {
