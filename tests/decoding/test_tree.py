@@ -47,7 +47,8 @@ def children_of(pair, classes, r, y, n_classes, delta):
         else:
             answers = [r[row, column(i, j, n_classes)] for row in range(len(y)) if y[row] == k]
             assigned = {0 if a > 1 - a else 1 for a in answers}  # (e)
-            if len(assigned) == 1 and any(max(a, 1 - a) - 0.5 < delta for a in answers):  # (g)
+            # Written as in the code: answers of 1e-17 are less than 1/2 away or not by rounding.
+            if len(assigned) == 1 and any(abs(a - 0.5) < delta for a in answers):  # (g)
                 assigned = {0, 1}
             for side in assigned:
                 sides[side].append(k)
