@@ -19,8 +19,7 @@ constexpr size_t step = size_t{1} << 13;          // blocks are multiples of thi
 constexpr size_t most_kept = size_t{1} << 25;     // altogether: 256 MiB
 constexpr size_t kept_for_good = size_t{1} << 22;    // 32 MiB
 
-// Larger blocks are of huge pages where the system has them: to fetch these takes a fraction of the
-// time, and rows far apart are found faster.
+// Larger blocks are of huge pages where the system has them, of which few have to be fetched.
 constexpr size_t huge_page = size_t{1} << 21;    // in bytes
 constexpr size_t least_huge = 2 * huge_page;
 
