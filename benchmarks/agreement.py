@@ -43,7 +43,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from polychotomy._native.svm import solve_svm
+from polychotomy.native.svm import solve_svm
 
 CODES = {"one_vs_one": one_vs_one, "one_vs_rest": one_vs_rest}
 KEY = ("data", "rows", "tolerance", "columns", "code", "weighted", "sigma2", "C")

@@ -20,8 +20,8 @@ from time import perf_counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from polychotomy import _native as native
-from polychotomy._native import _core
+from polychotomy import native as native
+from polychotomy.native import _core
 
 Array = np.ndarray
 

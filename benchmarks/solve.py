@@ -46,7 +46,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from polychotomy import LSSVM, SVM, KernelLogisticRegression
-from polychotomy._native import _core
+from polychotomy.native import _core
 
 # A peer trains on inputs and labels for C and sigma2, and returns what gives its outputs on rows.
 Outputs = Callable[[Array], Array]

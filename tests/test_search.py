@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC, LinearSVC
 
 import polychotomy as pc
-from polychotomy import _native
+from polychotomy import native
 from polychotomy._training import train
 
 DUAN = [name for name, method in pc.recipes().items() if "DUAN03" in method.papers]
@@ -70,7 +70,7 @@ def brute_force_classes(scores, y, splits, codebook, calibrated, decoder):
     for train_rows, test_rows in splits:
         probability = None
         if calibrated:
-            A, B, _ = _native.fit_platt(scores[train_rows], codebook.matrix[y[train_rows]])
+            A, B, _ = native.fit_platt(scores[train_rows], codebook.matrix[y[train_rows]])
             probability = expit(-(A * scores[test_rows] + B))
         context = pc.Context(
             codebook,

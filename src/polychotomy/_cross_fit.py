@@ -18,7 +18,6 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from ._folds import Splits
-from ._native.memory import recycled_empty, recycled_zeros
 from ._parts import Parts
 from ._training import TrainingSet, Trial, fold_numbers, train_nested
 from ._types import FloatArray, IntArray, Margins, SignArray
@@ -26,6 +25,7 @@ from .calibration import Calibrator, Platt
 from .calibration.platt import cross_fit as cross_fit_platt
 from .decoding import Context, Decoder, SoftMax
 from .decoding.softmax import cross_fit as cross_fit_softmax
+from .native.memory import recycled_empty, recycled_zeros
 
 # What a decoder learns from that differs from trial to trial.
 OF_THE_TRIAL = frozenset({"training_scores", "held_out_scores", "refit"})

@@ -13,12 +13,12 @@ from sklearn.base import clone
 
 from ._checks import listed, one_of
 from ._grid import DECADES, Cell, Grid, coarse_grid, fine_factors, fine_grid
-from ._native.memory import released_at_end
 from ._progress import Ticker
 from ._sweep import Method, Outcome, Sweep, group
 from ._ties import RULES, Candidates, choose
 from .classifier import PolychotomyClassifier
 from .machines import SVM
+from .native.memory import released_at_end
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.extmath import safe_sparse_dot
 
 from ._checks import one_of, positive_number
-from ._native import _core
-from ._native.memory import recycled_empty
 from ._stages import stage
 from ._types import FloatArray, IntArray
+from .native import _core
+from .native.memory import recycled_empty
 
 KERNELS = ("rbf", "laplacian", "linear", "poly", "precomputed")
 # Kernels that are exp(-gamma distance).

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from polychotomy import Codebook, Context, Margins, OneVsOne, OneVsRest, SoftMax
-from polychotomy._native import softmax as native
 from polychotomy.decoding import softmax as module
 from polychotomy.decoding._softmax_fit import HeldOutRows
+from polychotomy.native import softmax as native
 
 from . import twins
 from .softmax_twin import ClassFeatureModel

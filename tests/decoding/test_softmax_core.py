@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from polychotomy import Context, Margins, SoftMax
-from polychotomy._native import _core
-from polychotomy._native.softmax import solve_softmax
 from polychotomy.decoding import softmax as module
+from polychotomy.native import _core
+from polychotomy.native.softmax import solve_softmax
 
 from . import softmax_twin
 from .softmax_twin import ClassFeatureModel
@@ -287,7 +287,7 @@ def test_what_is_wrong_is_said():
 def test_an_interrupt_stops_the_threads_soon():
     script = """
         import numpy as np
-        from polychotomy._native.softmax import solve_softmax
+        from polychotomy.native.softmax import solve_softmax
 
         rng = np.random.default_rng(0)
         y = rng.integers(12, size=4000)

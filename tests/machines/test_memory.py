@@ -17,15 +17,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 import polychotomy as pc
-from polychotomy._native import _core
-from polychotomy._native.klr import solve_klr
-from polychotomy._native.svm import solve_svm
 from polychotomy.kernels import Kernel
 from polychotomy.machines import _on_demand, lssvm_columns
 from polychotomy.machines._kernel_rows import CachedRows, LinearRows
 from polychotomy.machines._klr_linear import solve_linear_klr
 from polychotomy.machines._svm_decomposition import decompose
 from polychotomy.machines._svm_interior import interior_point
+from polychotomy.native import _core
+from polychotomy.native.klr import solve_klr
+from polychotomy.native.svm import solve_svm
 
 TINY = 1.0
 

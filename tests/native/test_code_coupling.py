@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from polychotomy import _native as native
+from polychotomy import native as native
 
 
 def one_vs_one(n_classes):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from polychotomy import _native as native
-from polychotomy._native import _core
+from polychotomy import native as native
+from polychotomy.native import _core
 
 COUPLINGS = {
     "wu_lin_weng": native.couple_wu_lin_weng,

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polychotomy._native import _core
 from polychotomy.kernels import Kernel
+from polychotomy.native import _core
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polychotomy._native import _core
-from polychotomy._native.held_out import held_out_scores
+from polychotomy.native import _core
+from polychotomy.native.held_out import held_out_scores
 
 
 def path(n_rows, n_folds, n_values, n_columns, seed=0):

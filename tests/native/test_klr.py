@@ -16,8 +16,8 @@ from scipy.special import expit
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 
-from polychotomy._native import _core
-from polychotomy._native.klr import KlrStatus, klr_leave_one_out, solve_klr
+from polychotomy.native import _core
+from polychotomy.native.klr import KlrStatus, klr_leave_one_out, solve_klr
 
 GRID = 10.0 ** np.arange(-3, 4)
 EXACT = 1e-10
@@ -459,7 +459,7 @@ def test_any_asymmetry_is_noticed(place):
 def test_an_interrupt_stops_the_threads_soon():
     script = """
         import numpy as np
-        from polychotomy._native.klr import solve_klr
+        from polychotomy.native.klr import solve_klr
 
         rng = np.random.default_rng(0)
         X = rng.standard_normal((1500, 5))

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from polychotomy._native.memory import recycled_empty, recycled_zeros, released_at_end
+from polychotomy.native.memory import recycled_empty, recycled_zeros, released_at_end
 
 SHAPE = (300, 401)
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from polychotomy import _native as native
-from polychotomy._native.platt import fit_platt_on
+from polychotomy import native as native
+from polychotomy.native.platt import fit_platt_on
 
 
 def objective(theta, scores, labels, weights):

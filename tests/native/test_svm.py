@@ -16,8 +16,8 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from polychotomy._native import _core
-from polychotomy._native.svm import SvmStatus, solve_svm
+from polychotomy.native import _core
+from polychotomy.native.svm import SvmStatus, solve_svm
 
 GRID = 10.0 ** np.arange(-3, 4)
 BUNDLED = {"digits": load_digits, "iris": load_iris, "wine": load_wine}
@@ -646,7 +646,7 @@ def test_interrupt():
     script = """
         import os, signal, threading, time
         import numpy as np
-        from polychotomy._native.svm import solve_svm
+        from polychotomy.native.svm import solve_svm
         rng = np.random.default_rng(0)
         half = rng.standard_normal((300, 300))
         labels = np.where(rng.random((300, 50)) < 0.5, 1, -1)

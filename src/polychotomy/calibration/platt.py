@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .._math import sigmoid
-from .._native.platt import fit_platt, fit_platt_on
 from .._types import FloatArray, IntArray, Margins, SignArray
+from ..native.platt import fit_platt, fit_platt_on
 from .base import Calibrator, scores_of
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .._native.softmax import SoftMaxSolution, solve_softmax
 from .._types import Codebook, FloatArray, IntArray
+from ..native.softmax import SoftMaxSolution, solve_softmax
 from .base import Context, canonical
 
 

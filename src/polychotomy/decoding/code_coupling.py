@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _native
+from .. import native
 from .._types import Codebook, FloatArray, Margins
 from .base import Decoder
 from .coupling import warn_unconverged
@@ -50,6 +50,6 @@ class CodeCoupling(Decoder):
 
     def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
         assert margins.probability is not None
-        p, n_unconverged = _native.couple_code(margins.probability, codebook.matrix, pull=self.pull)
+        p, n_unconverged = native.couple_code(margins.probability, codebook.matrix, pull=self.pull)
         warn_unconverged(n_unconverged, type(self).__name__)
         return p

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import _native
+from .. import native
 from .._checks import finite_array, one_of
 from .._types import Codebook, FloatArray, Margins
 from .base import Context, Decoder, pairwise_probabilities
@@ -76,10 +76,10 @@ class PairwiseCoupling(Decoder):
         r = pairwise_probabilities(margins, codebook)
         weights = self._pair_weights(codebook)
         if self.method == "wu_lin_weng":
-            return _native.couple_wu_lin_weng(r)
+            return native.couple_wu_lin_weng(r)
         if self.method == "markov":
-            return _native.couple_markov(r)
-        p, n_unconverged = _native.couple_hastie_tibshirani(r, weights)
+            return native.couple_markov(r)
+        p, n_unconverged = native.couple_hastie_tibshirani(r, weights)
         warn_unconverged(n_unconverged, type(self).__name__)
         return p
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._math import favour, to_square
-from .._native import max_wins
 from .._types import Codebook, FloatArray, Margins
+from ..native import max_wins
 from .base import Decoder, pairwise_preferences, pairwise_probabilities, prior_of
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from .._native import _core
 from .._types import FloatArray, IntArray
 from ..kernels import Kernel
+from ..native import _core
 from ._linear import MOST_FEATURES
 from ._svm_interior import interior_point
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._native import _core
 from .._types import FloatArray, IntArray
+from ..native import _core
 from ._kernel_rows import RowSource
 from ._solved import Solution
 

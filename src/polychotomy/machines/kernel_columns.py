@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .._math import sigmoid
-from .._native.held_out import held_out_scores
 from .._stages import stage
 from .._types import FloatArray, IntArray, Margins, SignArray
 from ..kernels import (
@@ -25,6 +24,7 @@ from ..kernels import (
     prepare_rows,
     settle_memory_limit,
 )
+from ..native.held_out import held_out_scores
 from ._on_demand import RowSolver, is_worth_it, solve_on_demand
 from ._solved import Solved, SolvedPath, join_columns, scatter
 from .any_learner import single_threaded_blas

@@ -10,9 +10,9 @@ import numpy as np
 
 from .._checks import positive_number
 from .._math import sigmoid
-from .._native.klr import KlrStatus, solve_klr
 from .._types import FloatArray, IntArray, SignArray
 from ..kernels import Kernel
+from ..native.klr import KlrStatus, solve_klr
 from ._kernel_rows import LinearRows, RowSource
 from ._klr_linear import solve_linear_klr
 from ._linear import MOST_FEATURES

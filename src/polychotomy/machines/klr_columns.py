@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from joblib import Parallel, delayed
 
-from .._native.klr import KlrLeaveOneOut, klr_leave_one_out
 from .._types import FloatArray, IntArray, SignArray
 from ..kernels import SharedRows, settle_memory_limit
+from ..native.klr import KlrLeaveOneOut, klr_leave_one_out
 from .any_learner import single_threaded_blas
 from .base import LeftOut, TrainingOptions
 from .kernel_columns import FittedKernels, KernelColumns, most_threads

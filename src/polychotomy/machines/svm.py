@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from .._checks import positive_number
-from .._native.svm import SvmStatus, solve_svm
 from .._types import FloatArray, IntArray, SignArray
 from ..kernels import Kernel
+from ..native.svm import SvmStatus, solve_svm
 from ._kernel_rows import RowSource
 from ._solved import Solution, Solved, SolvedPath, solve_each
 from ._svm_decomposition import decompose

@@ -61,7 +61,7 @@ def fit_platt(
 
     Examples
     --------
-    >>> from polychotomy._native.platt import fit_platt
+    >>> from polychotomy.native.platt import fit_platt
     >>> slopes, intercepts, _ = fit_platt([[-2.0], [-1.0], [1.0], [2.0]], [[-1], [1], [-1], [1]])
     >>> slopes.round(2)
     array([-0.2])
@@ -112,7 +112,7 @@ def fit_platt_on(
 
     Examples
     --------
-    >>> from polychotomy._native.platt import fit_platt_on
+    >>> from polychotomy.native.platt import fit_platt_on
     >>> scores, labels = [[[-2.0], [-1.0], [1.0], [2.0]]], [[-1], [1], [-1], [1]]
     >>> slopes, intercepts, _ = fit_platt_on([[0, 1, 2, 3], [0, 1, 3]], scores, labels)
     >>> slopes.ravel().round(2)

@@ -54,7 +54,7 @@ def held_out_scores(
     Examples
     --------
     >>> import numpy as np
-    >>> from polychotomy._native.held_out import held_out_scores
+    >>> from polychotomy.native.held_out import held_out_scores
     >>> x = np.array([-1.0, 1.0, 3.0])
     >>> machine = np.array([-0.5, 0.5, 0.0]).reshape(1, 1, 1, 3)
     >>> (scores,) = held_out_scores(np.outer(x, x), machine, np.zeros((1, 1, 1)), [[2]])

@@ -121,7 +121,7 @@ def solve_svm(
     Examples
     --------
     >>> import numpy as np
-    >>> from polychotomy._native.svm import solve_svm
+    >>> from polychotomy.native.svm import solve_svm
     >>> x = np.array([-2.0, -1.0, 1.0, 3.0])
     >>> labels = np.array([[-1], [-1], [1], [1]])
     >>> solution = solve_svm(np.outer(x, x), labels, [np.arange(4)], [10.0])

@@ -112,7 +112,7 @@ def solve_softmax(
 
     Examples
     --------
-    >>> from polychotomy._native.softmax import solve_softmax
+    >>> from polychotomy.native.softmax import solve_softmax
     >>> scores, y = [[1.0], [2.0], [-1.0], [-2.0], [0.5], [-0.5]], [0, 0, 1, 1, 1, 0]
     >>> solution = solve_softmax(scores, y, 2, False, [[0, 1, 2, 3, 4, 5]], [0.1, 1.0])
     >>> solution.weights.round(2)[0, :, :, 0]

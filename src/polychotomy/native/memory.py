@@ -38,7 +38,7 @@ def recycled_empty(shape: tuple[int, ...]) -> FloatArray:
 
     Examples
     --------
-    >>> from polychotomy._native.memory import recycled_empty
+    >>> from polychotomy.native.memory import recycled_empty
     >>> recycled_empty((100, 200)).shape
     (100, 200)
     """
@@ -61,7 +61,7 @@ def recycled_zeros(shape: tuple[int, ...]) -> FloatArray:
 
     Examples
     --------
-    >>> from polychotomy._native.memory import recycled_zeros
+    >>> from polychotomy.native.memory import recycled_zeros
     >>> recycled_zeros((100, 200)).any()
     np.False_
     """
@@ -76,7 +76,7 @@ def released_at_end() -> Iterator[None]:
 
     Examples
     --------
-    >>> from polychotomy._native.memory import recycled_zeros, released_at_end
+    >>> from polychotomy.native.memory import recycled_zeros, released_at_end
     >>> with released_at_end():
     ...     total = sum(recycled_zeros((100, 200)).sum() for _ in range(3))
     """

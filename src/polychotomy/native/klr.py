@@ -139,7 +139,7 @@ def solve_klr(
     Examples
     --------
     >>> import numpy as np
-    >>> from polychotomy._native.klr import solve_klr
+    >>> from polychotomy.native.klr import solve_klr
     >>> x = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     >>> solution = solve_klr(x @ x.T, np.sign(x), [range(4)], [1.0])
     >>> slope = (x[:, 0] @ solution.coefficients[0, 0, 0]).round(3)
@@ -261,7 +261,7 @@ def klr_leave_one_out(
     Examples
     --------
     >>> import numpy as np
-    >>> from polychotomy._native.klr import klr_leave_one_out, solve_klr
+    >>> from polychotomy.native.klr import klr_leave_one_out, solve_klr
     >>> x = np.array([-2.0, -1.0, 0.5, -0.5, 1.0, 2.0])
     >>> y = np.array([-1, -1, -1, 1, 1, 1])
     >>> gram = np.exp(-0.5 * (x[:, None] - x) ** 2)
