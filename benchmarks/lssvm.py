@@ -27,9 +27,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
 from threadpoolctl import threadpool_limits
 
-from polychotomy.machines._lssvm_evidence import optimise_hyperparameters
-from polychotomy.machines._lssvm_solve import Factor, factorise
-from polychotomy.machines._lssvm_tridiagonal import (
+from polychotomy.machines.lssvm.evidence import optimise_hyperparameters
+from polychotomy.machines.lssvm.solve import Factor, factorise
+from polychotomy.machines.lssvm.tridiagonal import (
     Problem,
     fit,
     leave_one_out,

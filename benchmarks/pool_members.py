@@ -36,8 +36,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from polychotomy import PolychotomyPool
-from polychotomy._members import Member, Rows, fit_members, member_probabilities, metric_key
-from polychotomy.pool import default_members
+from polychotomy.ensemble.members import Member, Rows, fit_members, member_probabilities, metric_key
+from polychotomy.ensemble.pool import default_members
 
 SETS = (
     *("contraceptive", "hayes-roth", "marketing", "movement_libras"),

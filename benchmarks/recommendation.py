@@ -36,7 +36,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from threadpoolctl import threadpool_limits
 
 from polychotomy import datasets
-from polychotomy.comparing import HeldOut, compare_methods, tuned_pipeline
+from polychotomy.compare import HeldOut, compare_methods, tuned_pipeline
 
 SETS = ("iris", "wine", "glass", "vehicle", "segment", "digits")
 N_SPLITS, MOST_ROWS, N_INNER = 10, 800, 5

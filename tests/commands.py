@@ -10,7 +10,7 @@ from pathlib import Path
 SERVER = """
 import contextlib, io, json, os, sys, traceback
 import jinja2, matplotlib, pandas, pyarrow.csv, pyarrow.parquet, scipy.stats, skops.io
-import polychotomy.comparing, polychotomy.persistence._model, polychotomy.tables
+import polychotomy.compare, polychotomy.persistence._model, polychotomy.tables
 from polychotomy.cli import main
 
 with contextlib.redirect_stdout(io.StringIO()):

@@ -3,10 +3,10 @@
 import numpy as np
 
 from polychotomy import datasets
+from polychotomy.execution.units import MethodResult, Outcome, Unit
 from polychotomy.study.definition import load_study, printed_tables
 from polychotomy.study.protocol import sweep_name
 from polychotomy.study.store import Store
-from polychotomy.study.units import MethodResult, Outcome, Unit
 
 VERSIONS = {"polychotomy": "0.1.0", "numpy": "2.0", "python": "3.12"}
 

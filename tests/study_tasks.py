@@ -12,10 +12,10 @@ from types import SimpleNamespace
 import numpy as np
 from threadpoolctl import threadpool_info
 
+from polychotomy.execution.executors import InProcess, LocalProcesses
+from polychotomy.execution.units import MethodResult, Unit
+from polychotomy.execution.work import load_once
 from polychotomy.study.driver import run_study
-from polychotomy.study.executors import InProcess, LocalProcesses
-from polychotomy.study.units import MethodResult, Unit
-from polychotomy.study.work import load_once
 
 HANGS_AFTER = 120.0
 """Seconds after which a wait is taken for a hang; no test needs more than a few."""

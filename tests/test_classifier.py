@@ -423,7 +423,7 @@ def test_wrong_number_of_features():
         ),
         ({"decoder": "maxwins"}, ValueError, "Unknown decoder 'maxwins'. Did you mean 'max_wins'"),
         ({"calibrator": "plat"}, ValueError, "Unknown calibrator 'plat'. Did you mean 'platt'"),
-        ({"decoder": "zzz"}, ValueError, "Unknown decoder 'zzz'. Choose 'max_wins', 'weighted_"),
+        ({"decoder": "zzz"}, ValueError, "Unknown decoder 'zzz'. Choose 'bayesian', 'binary_tree'"),
         (
             {"code": pc.OneVsOne},
             TypeError,
@@ -431,8 +431,9 @@ def test_wrong_number_of_features():
         ),
         ({"machine": SVC}, TypeError, r"machine must be an instance, not a class: write SVC\("),
         ({"machine": StandardScaler()}, TypeError, "machine must be a classifier; StandardScaler"),
-        ({"machine": "svm"}, TypeError, "machine must be a scikit-learn classifier"),
-        ({"decoder": 3}, TypeError, "decoder must be a Decoder or one of 'max_wins'"),
+        ({"machine": "svn"}, ValueError, "Unknown machine 'svn'. Did you mean 'svm'"),
+        ({"machine": 3}, TypeError, "machine must be a scikit-learn classifier .* or one of"),
+        ({"decoder": 3}, TypeError, "decoder must be a Decoder or one of 'bayesian'"),
         (
             {"code": [[1, -1], [1, -1], [-1, 1]]},
             ValueError,

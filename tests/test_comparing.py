@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.preprocessing import StandardScaler
 
 from polychotomy import TwoStepSearchCV, recipe, recipes
-from polychotomy.comparing import (
+from polychotomy.compare import (
     Conditions,
     candidates,
     compare_methods,
@@ -20,10 +20,10 @@ from polychotomy.comparing import (
     html_report,
     tuned_pipeline,
 )
-from polychotomy.comparing import _candidates as table
-from polychotomy.comparing._compare import _rounds
-from polychotomy.comparing._comparison import holm, standard_error
-from polychotomy.comparing._deadline import OutOfTime, deadline
+from polychotomy.compare import _candidates as table
+from polychotomy.compare._compare import _rounds
+from polychotomy.compare._comparison import holm, standard_error
+from polychotomy.compare._deadline import OutOfTime, deadline
 
 X, Y = load_iris(return_X_y=True)
 X, Y = X[::2], Y[::2]

@@ -90,7 +90,7 @@ def test_a_classifier_in_a_metric_comes_after_it(fitted):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"decoder": "nonsense"}, {"machine": "svm"}, {"machine": pc.SVM}, {"code": 3}]
+    "wrong", [{"decoder": "nonsense"}, {"machine": "svn"}, {"machine": pc.SVM}, {"code": 3}]
 )
 def test_a_wrong_parameter_gives_a_plain_box(wrong):
     assert titles(pc.PolychotomyClassifier(**wrong)) == ["PolychotomyClassifier"]

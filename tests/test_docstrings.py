@@ -14,6 +14,8 @@ MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(polychotomy.__path__, "polychotomy.")
     if not module.name.endswith("._core")
+    # Former names of modules are the modules themselves.
+    and importlib.import_module(module.name).__name__ == module.name
 )
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from polychotomy._empirical_bayes import (
+from polychotomy.core.empirical_bayes import (
     FREE_STRENGTH,
     Arrow,
     ClassScores,

@@ -5,10 +5,10 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import polychotomy as pc
 from configurations import DISTINCT
-from polychotomy._parts import resolve
 from polychotomy.calibration import CALIBRATORS
 from polychotomy.codes import CODES
 from polychotomy.decoding import DECODERS
+from polychotomy.pipe.parts import resolve
 
 SEARCHES = [
     pc.TwoStepSearchCV(

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from polychotomy._grid import (
+from polychotomy.tuning.grid import (
     DECADES,
     FACTORS,
     Grid,
@@ -15,7 +15,7 @@ from polychotomy._grid import (
     fine_grid,
     possible_values,
 )
-from polychotomy._ties import Candidates, choose, still_possible
+from polychotomy.tuning.ties import Candidates, choose, still_possible
 
 NAMES = ("machine__C", "machine__sigma2")
 

@@ -12,12 +12,17 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.pipeline import make_pipeline
 
 import polychotomy as pc
-from polychotomy._views import learn_view
-from polychotomy.kernels import Kernel
-from polychotomy.machines._lssvm_solve import factorise
-from polychotomy.machines._lssvm_tridiagonal import leave_one_out, tridiagonalise, with_targets
-from polychotomy.machines._lssvm_unit_out import UnitOutPath
-from polychotomy.metric import BIAS_PENALTY, TEMPERATURE_PENALTY, chosen_rows, squared_slopes
+from polychotomy.ensemble.metric import (
+    BIAS_PENALTY,
+    TEMPERATURE_PENALTY,
+    chosen_rows,
+    squared_slopes,
+)
+from polychotomy.ensemble.views import learn_view
+from polychotomy.kernels import Gaussian, Laplacian
+from polychotomy.machines.lssvm.solve import factorise
+from polychotomy.machines.lssvm.tridiagonal import leave_one_out, tridiagonalise, with_targets
+from polychotomy.machines.lssvm.unit_out import UnitOutPath
 
 X, y = load_iris(return_X_y=True)
 SMALL_X, SMALL_y = X[::3], y[::3]
@@ -169,7 +174,8 @@ def test_all_kernel_machines_can_use_it(machine, kernel):
     metric = clf[0]
     Z = metric.transform(SMALL_X)
     np.testing.assert_allclose(
-        Kernel(kernel, 0.5 if kernel == "rbf" else 1.0).between(Z, Z), plain_gram(kernel, Z, Z)
+        (Gaussian(0.5) if kernel == "rbf" else Laplacian(1.0)).between(Z, Z),
+        plain_gram(kernel, Z, Z),
     )
 
 

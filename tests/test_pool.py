@@ -18,9 +18,9 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import polychotomy as pc
-from polychotomy._members import Rows, fit_members
-from polychotomy._pooling import PSEUDO_COUNTS, geometric_mean, mixture_weights
-from polychotomy.pool import default_members, expected_total, ls_members, within_budget
+from polychotomy.ensemble.members import Rows, fit_members
+from polychotomy.ensemble.pool import default_members, expected_total, ls_members, within_budget
+from polychotomy.ensemble.pooling import PSEUDO_COUNTS, geometric_mean, mixture_weights
 
 ALL_X, ALL_y = load_wine(return_X_y=True)
 X, y, NEW = ALL_X[::2, :6], ALL_y[::2], ALL_X[1::2, :6]

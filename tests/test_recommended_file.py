@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from sklearn.datasets import load_iris
 
 from polychotomy.cli.comparisons import _commands
-from polychotomy.comparing import compare_methods
+from polychotomy.compare import compare_methods
 
 
 def test_the_best_that_a_file_can_hold():

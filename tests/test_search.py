@@ -22,7 +22,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import polychotomy as pc
 from polychotomy import native
-from polychotomy._training import train
+from polychotomy.pipe.training import train
 
 DUAN = [name for name, method in pc.recipes().items() if "DUAN03" in method.papers]
 SMALL = {"machine__C": [0.1, 1.0, 10.0], "machine__sigma2": [1.0, 10.0]}
@@ -191,7 +191,7 @@ def test_no_machine_is_trained_twice(monkeypatch):
         subsets.append(len(rows))
         return train(data, rows)
 
-    monkeypatch.setattr("polychotomy._sweep.train", counted)
+    monkeypatch.setattr("polychotomy.tuning.sweep.train", counted)
     grid = {"machine__C": [1.0], "machine__sigma2": [1.0]}
     pc.MethodSweep(["MWV_SVM", "PWC_PSVM", "SSMC1v1"], grid, None).fit(X, y)
     assert subsets == [1]
@@ -304,7 +304,7 @@ def test_an_interrupt_leaves_the_search_as_it_was(monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("polychotomy._sweep.try_path", interrupted)
+    monkeypatch.setattr("polychotomy.tuning.sweep.try_path", interrupted)
     with pytest.raises(KeyboardInterrupt):
         search.fit(X[::2], y[::2])
     np.testing.assert_array_equal(search.predict_proba(X), before)

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import polychotomy as pc
 from polychotomy import Margins, Tempering
-from polychotomy._math import softmax
+from polychotomy.core.math import softmax
 
 moderate = settings(max_examples=25, deadline=None)
 

@@ -8,9 +8,7 @@ probabilities. `PolychotomyClassifier` wires the four together as a scikit-learn
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._types import Codebook, Margins
 from .calibration import Calibrator, Isotonic, NoCalibration, Platt, PooledPlatt
-from .classifier import PolychotomyClassifier
 from .codes import (
     Code,
     CustomCode,
@@ -23,6 +21,8 @@ from .codes import (
     OrdinalCode,
     SparseRandomCode,
 )
+from .core.codebook import Codebook
+from .core.margins import Margins
 from .decoding import (
     BayesianDecoding,
     BinaryTree,
@@ -43,20 +43,22 @@ from .decoding import (
     WeightedVoting,
     WinnerTakesAll,
 )
-from .explanation import Explanation
 from .machines import LSSVM, SVM, KernelLogisticRegression
-from .recipes import Recipe, RecipeTable, recipe, recipes
-from .tempering import Tempering
+from .pipe.classifier import PolychotomyClassifier
+from .pipe.explanation import Explanation
+from .recipes import recipe, recipes
+from .tempering.tempering import Tempering
+from .tuning.recipe import Recipe, RecipeTable
 
 if TYPE_CHECKING:
-    from .comparison import DecoderComparison, compare_decoders
-    from .method_sweep import MethodSweep
-    from .metric import LearnedMetric
-    from .metric_classifier import MetricClassifier
+    from .ensemble.metric import LearnedMetric
+    from .ensemble.metric_classifier import MetricClassifier
+    from .ensemble.pool import PolychotomyPool
     from .persistence import load, save
-    from .pool import PolychotomyPool
     from .probabilistic_svc import ProbabilisticSVC
-    from .search import TwoStepSearchCV
+    from .tuning.compare_decoders import DecoderComparison, compare_decoders
+    from .tuning.method_sweep import MethodSweep
+    from .tuning.search import TwoStepSearchCV
 
 __version__ = "0.1.0"
 
@@ -120,24 +122,34 @@ __all__ = [
 
 # What is built upon the estimator is imported when it is first asked for.
 _LATER = {
-    "DecoderComparison": "comparison",
-    "LearnedMetric": "metric",
-    "MethodSweep": "method_sweep",
-    "MetricClassifier": "metric_classifier",
-    "PolychotomyPool": "pool",
+    "DecoderComparison": "tuning.compare_decoders",
+    "LearnedMetric": "ensemble.metric",
+    "MethodSweep": "tuning.method_sweep",
+    "MetricClassifier": "ensemble.metric_classifier",
+    "PolychotomyPool": "ensemble.pool",
     "ProbabilisticSVC": "probabilistic_svc",
-    "TwoStepSearchCV": "search",
-    "compare_decoders": "comparison",
+    "TwoStepSearchCV": "tuning.search",
+    "compare_decoders": "tuning.compare_decoders",
     "load": "persistence",
     "save": "persistence",
 }
+_PACKAGES = (
+    "compare",
+    "comparing",
+    "datasets",
+    "persistence",
+    "plots",
+    "statistics",
+    "study",
+    "tables",
+)
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         globals()[name] = found = getattr(import_module(f".{_LATER[name]}", __name__), name)
         return found
-    if name in _LATER.values():
+    if name in _PACKAGES:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

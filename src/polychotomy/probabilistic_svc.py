@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ._checks import one_of
-from ._diagram import Diagram
-from ._types import FloatArray
 from .calibration import Platt
-from .classifier import PolychotomyClassifier
 from .codes import OneVsOne
+from .core.checks import one_of
+from .core.diagram import Diagram
+from .core.registry import stored
+from .core.state import INPUTS, Array, Field, Holds, Indices, Labels, Plain, Sizes, require
+from .core.types import FloatArray
 from .decoding import PairwiseCoupling
 from .machines import SVM
+from .pipe.classifier import PolychotomyClassifier
 
 
+@stored("estimator.probabilistic_svc")
 class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
     """Support vector classification with probabilities, in place of ``SVC(probability=True)``.
 
@@ -98,6 +101,18 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
     array([[1.  , 0.  , 0.  ],
            [0.  , 0.51, 0.49]])
     """
+
+    fitted_state: ClassVar[dict[str, Field]] = {
+        **INPUTS,
+        "classes_": Labels(),
+        "classifier_": Holds(PolychotomyClassifier, share="Md"),
+        "support_": Indices("s"),
+        "support_vectors_": Plain(),
+        "n_support_": Indices("M"),
+        "dual_coef_": Array("ks"),
+        "intercept_": Array("p"),
+        "n_iter_": Array("p", "iu"),
+    }
 
     def __init__(
         self,
@@ -234,6 +249,19 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check that the solution is laid out for all pairs of classes."""
+        n_classes = sizes["M"]
+        require("decoder_" in vars(self.classifier_), self, "is not fitted")
+        same = np.array_equal(self.classifier_.classes_, self.classes_)
+        require(same, self, "has a classifier of other classes or inputs")
+        whole = self.n_support_.sum() == sizes["s"] and sizes["k"] == n_classes - 1
+        require(whole, self, "has other support vectors than it says")
+        pairs = sizes["p"] == n_classes * (n_classes - 1) // 2
+        require(pairs, self, "has an intercept_ of other classes")
+        vectors = getattr(self.support_vectors_, "shape", None) is not None
+        require(vectors, self, "has no support vectors")
 
     def _sk_visual_block_(self) -> Diagram:
         return self._pipe()._sk_visual_block_()

@@ -1,19 +1,17 @@
-"""The papers' methods by their names: a table of configured parts."""
+"""The papers' methods by their names: a table of configured parts.
+
+A method more is one line, ``register_recipe(Recipe(name, code, machine, calibrator, ...))``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from sklearn.base import clone
-
-from ._checks import listed, suggestion
-from ._parts import resolve
 from .calibration import NoCalibration, Platt
-from .classifier import PolychotomyClassifier
 from .codes import ErrorCorrectingCode, MinimalCode, OneVsOne, OneVsRest
+from .core.checks import listed
 from .decoding import (
     BayesianDecoding,
     BinaryTree,
@@ -32,110 +30,7 @@ from .decoding import (
     WinnerTakesAll,
 )
 from .machines import LSSVM, SVM, KernelLogisticRegression
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """A named method: parts that go together, and where they come from.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the paper, or made of the paper's words.
-    code : Code
-        How the classes are split.
-    machine : classifier
-        The binary machine.
-    calibrator : Calibrator
-        How scores become probabilities.
-    decoder : Decoder
-        How binary answers become classes.
-    papers : tuple of str
-        "DUAN03", "DUAN05", "GALAR" or "VANGESTEL"; "ours" for methods of this library.
-    build : callable, default=None
-        What makes the classifier of a method that is not one pipe, whose parts are all None.
-
-    Examples
-    --------
-    >>> import polychotomy
-    >>> polychotomy.recipes()["PWC_PSVM"].decoder
-    PairwiseCoupling(method='hastie_tibshirani')
-    """
-
-    name: str
-    code: Any
-    machine: Any
-    calibrator: Any
-    decoder: Any
-    papers: tuple[str, ...]
-    build: Callable[..., Any] | None = None
-
-    @property
-    def probabilities(self) -> bool:
-        """Whether it gives class probabilities."""
-        if self.build is not None:
-            return True
-        return resolve(self.machine, self.code, self.calibrator, self.decoder).yields_probabilities
-
-    def classifier(self, machine: Any = None, **params: Any) -> Any:
-        """Return the method as a classifier, with another machine if one is given."""
-        if self.build is not None:
-            if machine is not None:
-                raise ValueError(
-                    f"{self.name} is a pool with machines of its own; leave machine out, or give "
-                    "PolychotomyPool members with yours."
-                )
-            return self.build(**params)
-        calibrator = self.calibrator
-        if machine is not None and calibrator.learns and hasattr(machine, "predict_proba"):
-            # It has probabilities of its own.
-            calibrator = NoCalibration()
-        return PolychotomyClassifier(
-            machine=clone(self.machine if machine is None else machine),
-            code=clone(self.code),
-            calibrator=clone(calibrator),
-            decoder=clone(self.decoder),
-            **params,
-        )
-
-
-class RecipeTable(dict[str, Recipe]):
-    """All recipes by name; it prints as a table.
-
-    Examples
-    --------
-    >>> import polychotomy
-    >>> len(polychotomy.recipes())
-    57
-    """
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield the recipes as rows: name, code, machine, calibrator, decoder, ... ."""
-        for recipe in self.values():
-            yield {
-                "name": recipe.name,
-                **{
-                    part: repr(getattr(recipe, part)) if recipe.build is None else "several"
-                    for part in ("code", "machine", "calibrator", "decoder")
-                },
-                "probabilities": recipe.probabilities,
-                "paper": ", ".join(recipe.papers),
-            }
-
-    def __str__(self) -> str:
-        rows = [
-            {key: str(value) for key, value in row.items()}
-            | {"probabilities": "yes" if row["probabilities"] else "no"}
-            for row in self.rows()
-        ]
-        widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}
-        lines = [{key: key for key in widths}, *rows]
-        return "\n".join(
-            "  ".join(f"{row[key]:<{width}}" for key, width in widths.items()).rstrip()
-            for row in lines
-        )
-
-    __repr__ = __str__
+from .tuning.recipe import Recipe, RecipeTable, find_recipe, known_recipes, register_recipe
 
 
 def recipes() -> RecipeTable:
@@ -153,7 +48,7 @@ def recipes() -> RecipeTable:
     >>> [name for name, method in table.items() if "DUAN05" in method.papers]
     ['WTA_SVM', 'MWV_SVM', 'PWC_PSVM', 'PWC_KLR']
     """
-    return RecipeTable(_TABLE)
+    return RecipeTable(known_recipes())
 
 
 def recipe(
@@ -211,42 +106,14 @@ def recipe(
             f"The papers' searches are over C and sigma2, which {type(machine).__name__} has not; "
             "use tuned=False inside a search of your own."
         )
-    if isinstance(classifier.machine, LSSVM):
+    if not classifier.machine.tuned_parameters:
         return classifier
-    from .search import TwoStepSearchCV
+    from .tuning.search import TwoStepSearchCV
 
     if "VANGESTEL" in chosen.papers:
         return TwoStepSearchCV(classifier, fine=None, cv=params.get("cv", 10))
     ties = "duan2005" if paper == "DUAN05" else "duan2003"
     return TwoStepSearchCV(classifier, ties=ties)
-
-
-def find_recipe(name: str) -> Recipe:
-    """Return the recipe of a name, or say which names are near."""
-    if not isinstance(name, str):
-        raise TypeError(f"name must be a string such as 'PWC_PSVM', got {name!r}.")
-    known = {_plain(key): recipe for key, recipe in _TABLE.items()}
-    if _plain(name) not in known:
-        hint = suggestion(_plain(name), list(known))
-        for plain, found in known.items():
-            hint = hint.replace(repr(plain), repr(found.name))
-        raise ValueError(f"Unknown recipe {name!r}. {hint}")
-    return known[_plain(name)]
-
-
-def find_pipe_recipe(name: str) -> Recipe:
-    """Return the recipe of a name, for where a method has to be one pipe."""
-    recipe = find_recipe(name)
-    if recipe.build is not None:
-        raise ValueError(
-            f"{recipe.name} is a pool, which tunes its members itself and shares no machines with "
-            f"other methods; fit it on its own, polychotomy.recipe({recipe.name!r}).fit(X, y)."
-        )
-    return recipe
-
-
-def _plain(name: str) -> str:
-    return "".join(sign for sign in name.lower() if sign.isalnum())
 
 
 def _duan() -> Iterator[Recipe]:
@@ -319,13 +186,13 @@ def _van_gestel() -> Iterator[Recipe]:
 
 # Pools are imported when one is built: they bring much along.
 def _two_least_squares(**params: Any) -> Any:
-    from .pool import PolychotomyPool, ls_members
+    from .ensemble.pool import PolychotomyPool, ls_members
 
     return PolychotomyPool(ls_members(), **params)
 
 
 def _full_pool(**params: Any) -> Any:
-    from .pool import PolychotomyPool
+    from .ensemble.pool import PolychotomyPool
 
     return PolychotomyPool(**params)
 
@@ -335,4 +202,6 @@ def _ours() -> Iterator[Recipe]:
         yield Recipe(name, None, None, None, None, ("ours",), build)
 
 
-_TABLE = {one.name: one for family in (_duan, _galar, _van_gestel, _ours) for one in family()}
+for _family in (_duan, _galar, _van_gestel, _ours):
+    for _one in _family():
+        register_recipe(_one)

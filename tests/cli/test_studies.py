@@ -16,9 +16,9 @@ import pytest
 import fake_study
 from polychotomy.cli import main
 from polychotomy.cli._console import study_progress
+from polychotomy.execution.units import Unit
 from polychotomy.study.driver import Progress
 from polychotomy.study.store import Store, StoreError
-from polychotomy.study.units import Unit
 
 MINE = """
 name = "mine"

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polychotomy._types import Codebook
 from polychotomy.codes import ErrorCorrectingCode, MinimalCode, OneVsOne, OneVsRest
+from polychotomy.core.codebook import Codebook
 
 mpl.use("Agg")
 

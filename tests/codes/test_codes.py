@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from polychotomy._types import Codebook
 from polychotomy.codes import (
     CODES,
     Code,
@@ -25,6 +24,7 @@ from polychotomy.codes import (
     OrdinalCode,
     SparseRandomCode,
 )
+from polychotomy.core.codebook import Codebook
 
 n_classes_ = st.integers(2, 12)
 seeds = st.integers(0, 2**32 - 1)

@@ -247,7 +247,7 @@ def test_many_at_once_are_each_alone(kind, C, weighted):
     decoder = SoftMax(C=C, C_values=PATH)
     folds = [(train, test, fold[train]) for train, test in splits]
     for n_threads in (1, 3):
-        together = module.cross_fit(decoder, book, scores, y, weights, folds, n_threads)
+        together = decoder.cross_fit(book, scores, y, weights, folds, n_threads)
         for values, found in zip(scores, together, strict=True):
             for train, test in splits:
                 alone = clone(decoder).fit(

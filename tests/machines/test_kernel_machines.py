@@ -18,7 +18,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import polychotomy as pc
 from configurations import classifier
-from polychotomy.kernels import Kernel, SharedRows, settle_kernel
+from polychotomy.kernels import (
+    Function,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Polynomial,
+    SharedRows,
+    settle_kernel,
+)
 
 MACHINES = [
     pc.SVM(tol=1e-8),
@@ -127,14 +135,14 @@ def test_linear_klr_is_logistic_regression(cancer):
 @pytest.mark.parametrize(
     ("kernel", "known"),
     [
-        (Kernel("rbf", 0.5), True),
-        (Kernel("rbf", 1e7), False),  # the rows are too far from 0 for this width
-        (Kernel("laplacian", 1e7), True),
-        (Kernel("linear"), True),
-        (Kernel("poly", 0.5, 3, 1.0), True),
-        (Kernel("poly", 0.5, 2.5, 1.0), False),
-        (Kernel("poly", 0.5, 3, -1.0), False),
-        (Kernel(np.inner), False),
+        (Gaussian(0.5), True),
+        (Gaussian(1e7), False),  # the rows are too far from 0 for this width
+        (Laplacian(1e7), True),
+        (Linear(), True),
+        (Polynomial(0.5, 3, 1.0), True),
+        (Polynomial(0.5, 2.5, 1.0), False),
+        (Polynomial(0.5, 3, -1.0), False),
+        (Function(np.inner), False),
     ],
 )
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
@@ -164,9 +172,9 @@ def test_kernels_against_scikit_learn(digits, sparse):
     X = csr_array(digits[0][:40]) if sparse else digits[0][:40]
     rows = SharedRows(X)
     for kernel, name, options in [
-        (Kernel("rbf", 0.3), "rbf", {"gamma": 0.3}),
-        (Kernel("linear"), "linear", {}),
-        (Kernel("poly", 0.5, 2, 1.0), "poly", {"gamma": 0.5, "degree": 2, "coef0": 1.0}),
+        (Gaussian(0.3), "rbf", {"gamma": 0.3}),
+        (Linear(), "linear", {}),
+        (Polynomial(0.5, 2, 1.0), "poly", {"gamma": 0.5, "degree": 2, "coef0": 1.0}),
     ]:
         expected = pairwise_kernels(X, metric=name, **options)
         np.testing.assert_allclose(rows.gram(kernel), expected, rtol=1e-12)
@@ -374,7 +382,7 @@ def test_the_width_of_the_laplacian_kernel(cancer):
 
 def test_laplacian_grams_and_blocks_are_the_same(cancer):
     X = cancer[0][:40]
-    kernel = Kernel("laplacian", gamma=0.1)
+    kernel = Laplacian(gamma=0.1)
     rows = SharedRows(X)
     expected = np.exp(-0.1 * np.abs(X[:, None] - X).sum(axis=2))
     np.testing.assert_allclose(rows.gram(kernel), expected, rtol=1e-12)

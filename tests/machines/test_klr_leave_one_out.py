@@ -7,8 +7,8 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 import polychotomy as pc
-from polychotomy._folds import stratified_splits
-from polychotomy.machines.klr_columns import LARGEST_ERROR, UNTRUSTED_SHARE
+from polychotomy.machines.klr.columns import LARGEST_ERROR, UNTRUSTED_SHARE
+from polychotomy.pipe.folds import stratified_splits
 
 
 class Spy(pc.Platt):

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from polychotomy.machines._lssvm_evidence import (
+from polychotomy.machines.lssvm.evidence import (
     Hyperparameters,
     energies,
     fixed_hyperparameters,
     log_evidence,
     optimise_hyperparameters,
 )
-from polychotomy.machines._lssvm_solve import factorise
-from polychotomy.machines._lssvm_tridiagonal import fit, tridiagonalise, with_targets
+from polychotomy.machines.lssvm.solve import factorise
+from polychotomy.machines.lssvm.tridiagonal import fit, tridiagonalise, with_targets
 
 from . import lssvm_twins as twins
 

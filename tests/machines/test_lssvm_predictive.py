@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from polychotomy.machines._lssvm_evidence import optimise_hyperparameters
-from polychotomy.machines._lssvm_predictive import moderated_probability, predictive_variance
-from polychotomy.machines._lssvm_solve import factorise
-from polychotomy.machines._lssvm_tridiagonal import tridiagonalise, with_targets
+from polychotomy.machines.lssvm.evidence import optimise_hyperparameters
+from polychotomy.machines.lssvm.predictive import moderated_probability, predictive_variance
+from polychotomy.machines.lssvm.solve import factorise
+from polychotomy.machines.lssvm.tridiagonal import tridiagonalise, with_targets
 
 from . import lssvm_twins as twins
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from polychotomy.machines._lssvm_evidence import log_evidence, optimise_hyperparameters
-from polychotomy.machines._lssvm_selection import select_by_evidence
-from polychotomy.machines._lssvm_tridiagonal import tridiagonalise, with_targets
+from polychotomy.machines.lssvm.evidence import log_evidence, optimise_hyperparameters
+from polychotomy.machines.lssvm.selection import select_by_evidence
+from polychotomy.machines.lssvm.tridiagonal import tridiagonalise, with_targets
 
 from . import lssvm_twins as twins
 

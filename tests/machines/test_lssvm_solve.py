@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from polychotomy.machines import _lssvm_tridiagonal as tri
-from polychotomy.machines._lssvm_solve import factorise
+from polychotomy.machines.lssvm import tridiagonal as tri
+from polychotomy.machines.lssvm.solve import factorise
 
 from . import lssvm_twins as twins
 

@@ -17,12 +17,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 import polychotomy as pc
-from polychotomy.kernels import Kernel
-from polychotomy.machines import _on_demand, lssvm_columns
-from polychotomy.machines._kernel_rows import CachedRows, LinearRows
-from polychotomy.machines._klr_linear import solve_linear_klr
-from polychotomy.machines._svm_decomposition import decompose
-from polychotomy.machines._svm_interior import interior_point
+from polychotomy.kernels import (
+    CachedRows,
+    Function,
+    Gaussian,
+    Linear,
+    LinearRows,
+    Polynomial,
+    Precomputed,
+)
+from polychotomy.machines import on_demand
+from polychotomy.machines.klr.linear import solve_linear_klr
+from polychotomy.machines.lssvm import columns as lssvm_columns
+from polychotomy.machines.svm.decomposition import decompose
+from polychotomy.machines.svm.interior import interior_point
 from polychotomy.native import _core
 from polychotomy.native.klr import solve_klr
 from polychotomy.native.svm import solve_svm
@@ -35,10 +43,10 @@ def quadratic(A, B):
 
 
 KERNELS = {
-    "rbf": Kernel("rbf", 0.05),
-    "poly": Kernel("poly", 0.1, 3, 1.0),
-    "linear": Kernel("linear"),
-    "callable": Kernel(quadratic),
+    "rbf": Gaussian(0.05),
+    "poly": Polynomial(0.1, 3, 1.0),
+    "linear": Linear(),
+    "callable": Function(quadratic),
 }
 
 
@@ -56,7 +64,7 @@ def noisy(n_rows, n_features=6, seed=0):
 
 
 def source(kernel, X, n_bytes=TINY, rows=None):
-    if kernel.name == "linear":
+    if kernel.is_linear:
         return LinearRows(X)
     rows = np.arange(X.shape[0]) if rows is None else rows
     return CachedRows(kernel, X, rows, np.empty(CachedRows.room(len(rows), n_bytes)))
@@ -88,7 +96,7 @@ def test_rows_of_a_precomputed_kernel_are_those_of_its_part():
     X = noisy(40)[0]
     gram = X @ X.T
     part = np.arange(0, 40, 2)
-    rows = source(Kernel("precomputed"), gram, rows=part)
+    rows = source(Precomputed(), gram, rows=part)
     some = np.array([3, 1, 19])
     np.testing.assert_array_equal(rows.block(some), gram[np.ix_(part[some], part[some])])
     np.testing.assert_array_equal(rows.diagonal, gram.diagonal()[part])
@@ -102,7 +110,7 @@ def test_rows_used_last_are_kept_within_the_room():
         return A @ B.T
 
     X = noisy(100)[0]
-    rows = source(Kernel(counted), X, n_bytes=20 * 100 * 8)
+    rows = source(Function(counted), X, n_bytes=20 * 100 * 8)
     assert rows._kept.nbytes == 20 * 100 * 8
     calls.clear()
     rows.block(np.arange(10))
@@ -233,8 +241,8 @@ def test_the_linear_kernel_of_many_rows_needs_no_gram_matrix(monkeypatch, machin
     X, y = make_classification(600, 4, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
     clf = pc.PolychotomyClassifier(clone(machine).set_params(kernel="linear"), code)
     expected = clone(clf).fit(X, y).binary_scores(X)
-    monkeypatch.setattr(_on_demand, "LEAST_ROWS", 100)
-    monkeypatch.setattr("polychotomy.kernels.SharedRows.gram", None)
+    monkeypatch.setattr(on_demand, "LEAST_ROWS", 100)
+    monkeypatch.setattr("polychotomy.kernels.gram.SharedRows.gram", None)
     for n_jobs in (1, 2):
         found = clone(clf).set_params(n_jobs=n_jobs).fit(X, y).binary_scores(X)
         np.testing.assert_allclose(found, expected, atol=1e-4)
@@ -309,8 +317,8 @@ def test_no_gram_matrix_where_one_solve_would_not_use_it(monkeypatch):
     def refuse(self, kernel, n_threads=1):
         raise AssertionError("a Gram matrix was computed")
 
-    monkeypatch.setattr("polychotomy.kernels.SharedRows.gram", refuse)
-    n_rows = _on_demand.LEAST_ROWS
+    monkeypatch.setattr("polychotomy.kernels.gram.SharedRows.gram", refuse)
+    n_rows = on_demand.LEAST_ROWS
     X, y = noisy(n_rows)
     for machine in (pc.SVM(), pc.SVM(kernel="linear")):
         found = machine.fit(X, y).decision_function(X)

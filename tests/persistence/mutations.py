@@ -16,7 +16,7 @@ HOSTILE = [
     ("posix", "system"),
     ("sklearn.neighbors._kd_tree", "KDTree"),
     ("polychotomy.decoding.voting", "MaxWins"),
-    ("polychotomy._training", "NestedScorer"),
+    ("polychotomy.pipe.training", "NestedScorer"),
     ("sklearn.svm._classes", "SVC"),
     ("sklearn.tree._tree", "Tree"),
     ("numpy", "ndarray"),

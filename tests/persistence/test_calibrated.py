@@ -13,10 +13,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from polychotomy.comparing._candidates import NEAREST, candidates
+from polychotomy.compare._candidates import NEAREST, candidates
+from polychotomy.core.state import StateError
 from polychotomy.persistence import ModelFileError
-from polychotomy.persistence._errors import RefusedError
 from polychotomy.persistence._model import check_model
+from polychotomy.persistence._names import Names
 
 from . import mutations
 from .models import TWO, WORDS, X, Y, loaded, saved
@@ -70,8 +71,8 @@ def test_parts_that_do_not_belong_together_are_refused():
     def broken(words, change):
         model = deepcopy(real("isotonic")[1])
         change(model, model.calibrated_classifiers_[0])
-        with pytest.raises(RefusedError, match=words):
-            check_model(model)
+        with pytest.raises(StateError, match=words):
+            check_model(model, Names())
 
     broken("no classifiers", lambda model, first: model.calibrated_classifiers_.clear())
     broken("another type", lambda model, first: model.calibrated_classifiers_.append(SVC()))

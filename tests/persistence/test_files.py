@@ -15,7 +15,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 import polychotomy as pc
-from polychotomy.persistence import ModelFileError, _atomic, describe
+from polychotomy.core import files
+from polychotomy.persistence import ModelFileError, describe
 
 from .models import GRAM, TWO, WORDS, X, Y, columns, fitted, frame, saved
 from .mutations import file_of, members_of
@@ -28,7 +29,7 @@ def linear(A, B):
 def test_header():
     model, _ = fitted("klr")
     header = describe(io.BytesIO(saved(model, metadata={"target": "drink", "cuts": [1, 2.5]})))
-    assert header["format"] == 1
+    assert header["format"] == 2
     assert header["polychotomy"] == pc.__version__
     assert header["scikit-learn"] == sklearn.__version__
     assert header["numpy"] == np.__version__
@@ -127,9 +128,9 @@ def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch, failing):
         raise OSError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(_atomic.os, failing, fail)
+        patch.setattr(files.os, failing, fail)
         with pytest.raises(OSError, match="the disk is full"):
-            _atomic.write(path, b"new")
+            files.write(path, b"new")
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["model"]
     with pytest.raises(ModelFileError):
@@ -145,17 +146,17 @@ def test_modes_and_links(tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to(old)
     mask = os.umask(0o027)
     try:
-        _atomic.write(tmp_path / "link", b"changed")
-        _atomic.write(new, b"new")
+        files.write(tmp_path / "link", b"changed")
+        files.write(new, b"new")
     finally:
         os.umask(mask)
     assert (tmp_path / "link").is_symlink()
     assert old.read_bytes() == b"changed"
     assert old.stat().st_mode & 0o777 == 0o640
     assert new.stat().st_mode & 0o777 == 0o640
-    monkeypatch.setattr(_atomic.os, "access", lambda *_: False)
+    monkeypatch.setattr(files.os, "access", lambda *_: False)
     with pytest.raises(PermissionError, match="write-protected"):
-        _atomic.write(old, b"again")
+        files.write(old, b"again")
     assert old.read_bytes() == b"changed"
 
 

@@ -106,7 +106,7 @@ def test_injected_calls_are_not_run(path, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [("os", "system"), ("builtins", "eval"), ("pickle", "loads"), ("polychotomy._types", "np")],
+    [("os", "system"), ("builtins", "eval"), ("pickle", "loads"), ("polychotomy.core.types", "np")],
 )
 @pytest.mark.parametrize("loader", ["FunctionNode", "TypeNode", "ObjectNode", "ListNode"])
 def test_injected_types_are_named(module, name, loader):
@@ -438,10 +438,10 @@ def test_not_a_model_file():
 def test_a_newer_format():
     members = members_of(real("svm")[0])
     header = json.loads(members["header.json"])
-    newer = {**header, "format": 2, "polychotomy": "9.1"}
+    newer = {**header, "format": 3, "polychotomy": "9.1"}
     members["header.json"] = json.dumps(newer).encode()
-    refused(file_of(members), "has format 2, written by polychotomy 9.1; .* Upgrade polychotomy")
-    assert describe(io.BytesIO(file_of(members)))["format"] == 2
+    refused(file_of(members), "has format 3, written by polychotomy 9.1; .* Upgrade polychotomy")
+    assert describe(io.BytesIO(file_of(members)))["format"] == 3
     for wrong in (0, -1, None, True, "1", [1]):
         members["header.json"] = json.dumps({**header, "format": wrong}).encode()
         refused(file_of(members), "format number")

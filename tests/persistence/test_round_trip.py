@@ -1,9 +1,11 @@
 """A loaded model is the saved one, to the last bit."""
 
+import json
 import pickle
+import re
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 
 import joblib
@@ -15,11 +17,14 @@ import polychotomy as pc
 from configurations import CONFIGURATIONS, name_of
 from polychotomy.calibration import CALIBRATORS
 from polychotomy.codes import CODES
+from polychotomy.core.registry import format_name, stored_classes
+from polychotomy.core.state import declared_state
 from polychotomy.decoding import DECODERS
-from polychotomy.machines._lssvm_tridiagonal import tridiagonalise
-from polychotomy.persistence import _allowed
+from polychotomy.machines.lssvm.tridiagonal import tridiagonalise
+from polychotomy.persistence import _names
 
 from .models import MODELS, TWO, X, Y, fitted, loaded, saved
+from .mutations import members_of
 
 ANSWERS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "binary_scores")
 
@@ -126,19 +131,30 @@ def test_another_process_which_imports_skops_when_it_loads(tmp_path):
 
 def test_every_part_is_on_the_list():
     ours = {*DECODERS.values(), *CODES.values(), *CALIBRATORS.values()}
-    names = {f"{cls.__module__}.{cls.__name__}" for cls in ours}
-    assert names <= _allowed.OWN
+    assert all(format_name(cls) == f"{cls.part_kind}.{cls.name}" for cls in ours)
 
 
-def test_every_class_on_the_list_exists_and_has_a_check():
-    from polychotomy.persistence.checks import CHECKS
-
-    for name in sorted(_allowed.OWN | _allowed.SKLEARN | _allowed.FUNCTIONS):
+def test_every_class_of_scikit_learn_on_the_list_exists():
+    names = _names.Names()
+    for name in sorted(_names.SKLEARN | _names.FUNCTIONS):
         module, _, attribute = name.rpartition(".")
-        found = getattr(import_module(module), attribute)
-        assert f"{found.__module__}.{found.__name__}" == name
-        if name in _allowed.OWN:
-            assert found in CHECKS
+        assert names.public(names.real(name)) == name
+        assert getattr(import_module(module), attribute) is not None
+
+
+def test_every_dataclass_of_a_file_declares_all_its_fields():
+    _names.Names()
+    for name, cls in stored_classes().items():
+        if is_dataclass(cls):
+            assert set(declared_state(cls)) == {field.name for field in fields(cls)}, name
+
+
+def test_files_speak_public_names_only():
+    for name in ("lssvm", "pipeline inside", "two scores", "nested"):
+        schema = json.loads(members_of(saved(fitted(name)[0]))["schema.json"])
+        spoken = re.findall(r'"__module__": ?"([^"]*)"', json.dumps(schema))
+        private = [module for module in spoken if "._" in module or "polychotomy" in module]
+        assert set(private) <= {"sklearn.metrics._scorer", "scipy.sparse._csr"}
 
 
 def test_a_given_c_with_a_tridiagonal_matrix_as_earlier_versions_saved_it():

@@ -9,9 +9,9 @@ import dask
 import distributed
 import pytest
 
-from polychotomy.study.cluster import DaskCluster
+from polychotomy.execution.cluster import DaskCluster
+from polychotomy.execution.work import WorkerError
 from polychotomy.study.driver import run_study
-from polychotomy.study.work import WorkerError
 from study_tasks import runs, units, wait_until
 
 from . import harness

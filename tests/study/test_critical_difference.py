@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from polychotomy.statistics import rank_methods
 from polychotomy.study import CriticalDifferenceDisplay
-from polychotomy.study.statistics import rank_methods
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ import pytest
 
 import polychotomy
 from polychotomy import datasets
+from polychotomy.statistics import Printed
 from polychotomy.study.definition import load_study, printed_tables, read_tables, study_names
-from polychotomy.study.statistics import Printed
 
 MINE = """
 name = "mine"

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from polychotomy.execution.work import WorkerError
 from polychotomy.study.driver import Progress, run_study
 from polychotomy.study.store import Store, StoreError, new_holder
-from polychotomy.study.work import WorkerError
 from study_tasks import runs, units, wait_until
 
 from . import harness

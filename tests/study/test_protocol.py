@@ -8,10 +8,10 @@ from sklearn.metrics import log_loss
 
 import polychotomy as pc
 from polychotomy import datasets
+from polychotomy.execution.units import Unit
+from polychotomy.execution.work import WorkerError
 from polychotomy.study.definition import load_study
 from polychotomy.study.protocol import partition, run_unit, sweep_name, units_of
-from polychotomy.study.units import Unit
-from polychotomy.study.work import WorkerError
 
 GENERATED = {"source": "generated"}
 

@@ -10,6 +10,7 @@ import pytest
 
 import fake_study
 from browser import CHROMIUM, Browser
+from polychotomy.execution.units import MethodResult, Outcome, Unit
 from polychotomy.study.definition import load_study
 from polychotomy.study.report import (
     departures,
@@ -23,7 +24,6 @@ from polychotomy.study.report import (
 )
 from polychotomy.study.results import StudyResults, read_results
 from polychotomy.study.store import Store
-from polychotomy.study.units import MethodResult, Outcome, Unit
 
 HOSTILE = "<script>alert(\"x\")</script>$x$ & 'y'"
 

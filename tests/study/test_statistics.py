@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from polychotomy.study import statistics
-from polychotomy.study.statistics import (
+from polychotomy import statistics
+from polychotomy.statistics import (
     Printed,
     Summary,
     average_ranks,

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from polychotomy.execution.units import MethodResult, Outcome
 from polychotomy.study.store import Store, StoreError, new_holder
-from polychotomy.study.units import MethodResult, Outcome
 from study_tasks import units
 
 from . import harness

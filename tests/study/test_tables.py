@@ -8,10 +8,11 @@ import pytest
 from scipy import stats
 
 import fake_study
+from polychotomy.execution.units import MethodResult, Outcome
+from polychotomy.statistics import Printed, Summary, compare_with_printed
 from polychotomy.study import _render as render
 from polychotomy.study.definition import load_study, printed_tables
 from polychotomy.study.results import StudyResults, read_results
-from polychotomy.study.statistics import Printed, Summary, compare_with_printed
 from polychotomy.study.store import Store
 from polychotomy.study.tables import (
     Cell,
@@ -25,7 +26,6 @@ from polychotomy.study.tables import (
     ranking,
     time_tables,
 )
-from polychotomy.study.units import MethodResult, Outcome
 
 RUNS = 7
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polychotomy.study.units import MethodResult, Outcome, Unit, canonical, plain
+from polychotomy.execution.units import MethodResult, Outcome, Unit, canonical, plain
 
 UNIT = Unit("trial", "wave", "c0ffee", 3, "svm", {"folds": 5, "grid": [0.1, 1.0]})
 CHANGES = {

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._types import FloatArray, Margins, SignArray
+from ..core.margins import Margins
+from ..core.registry import Part
+from ..core.types import FloatArray, IntArray, SignArray
 
 
-class Calibrator(BaseEstimator):
+class Calibrator(Part, BaseEstimator):
     """Base of all calibrators: from scores to binary probabilities, column by column.
 
     Attributes
     ----------
     name : str
-        The string by which it can be asked for.
+        The string by which it can be asked for, which `register` sets.
     learns : bool
         Whether it has to be fitted on scores of rows that the machines did not see.
     column_by_column : bool
@@ -25,11 +30,11 @@ class Calibrator(BaseEstimator):
 
     Examples
     --------
-    A calibrator of your own is a subclass with `_fit` and `transform`:
+    A calibrator of your own is a subclass with `_fit` and `transform`; a model file can hold it if
+    it is registered and declares its fitted state, see CONTRIBUTING:
 
     >>> from polychotomy import Calibrator, Margins
     >>> class Linear(Calibrator):
-    ...     name = "linear"
     ...     def _fit(self, scores, labels, weights):
     ...         self.largest_ = abs(scores).max()
     ...     def transform(self, margins):
@@ -40,7 +45,7 @@ class Calibrator(BaseEstimator):
            [0.75]])
     """
 
-    name: ClassVar[str]
+    part_kind: ClassVar[str] = "calibrator"
     learns: ClassVar[bool] = True
     column_by_column: ClassVar[bool] = False
 
@@ -74,6 +79,58 @@ class Calibrator(BaseEstimator):
     def transform(self, margins: Margins) -> FloatArray | None:
         """Return the probability of the positive side for every row and column."""
         raise NotImplementedError
+
+    def cross_fit(
+        self,
+        scores: FloatArray,
+        labels: SignArray,
+        weights: FloatArray | None,
+        folds: Sequence[tuple[IntArray, IntArray]],
+        n_threads: int = 1,
+    ) -> FloatArray:
+        """Calibrate the rows of every fold by fits on others, for several sets of scores.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_sets, n_rows, n_columns)
+            Scores by machines that did not see the row, of the cells of a search, say.
+        labels : ndarray of shape (n_rows, n_columns)
+            The binary labels -1 and +1; a row with 0 does not count in that column.
+        weights : ndarray of shape (n_rows,) or None
+            The weights of the rows.
+        folds : sequence of (train, test)
+            The rows to learn from, and those to calibrate.
+        n_threads : int, default=1
+            The folds are shared out among so many threads.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_sets, n_rows, n_columns)
+            What a calibrator fitted to each set and fold alone would return.
+        """
+        result = np.empty_like(scores)
+        sets = range(len(scores))
+        together = [list(sets)] if self.column_by_column else [[one] for one in sets]
+
+        def calibrate(fold: tuple[IntArray, IntArray]) -> None:
+            train, test = fold
+            for some in together:
+                # Sets side by side are as many more columns.
+                inside = np.concatenate([scores[one, train] for one in some], axis=1)
+                outside = np.concatenate([scores[one, test] for one in some], axis=1)
+                fitted = copy(self).fit(
+                    Margins(mean=inside),
+                    np.tile(labels[train], (1, len(some))),
+                    None if weights is None else weights[train],
+                )
+                probability = fitted.transform(Margins(mean=outside))
+                assert probability is not None
+                for one, own in zip(some, np.split(probability, len(some), axis=1), strict=True):
+                    result[one, test] = own
+
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(calibrate, folds))
+        return result
 
     def _fit(self, scores: FloatArray, labels: SignArray, weights: FloatArray | None) -> None:
         raise NotImplementedError

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from .._types import FloatArray, Margins, SignArray
+from ..core.margins import Margins
+from ..core.registry import register
+from ..core.state import Field, IsA, ListOf, Sizes, require
+from ..core.types import FloatArray, SignArray
 from .base import Calibrator, scores_of
 
 
+@register("isotonic")
 class Isotonic(Calibrator):
     """Isotonic regression of the labels on the scores, for every column.
 
@@ -32,8 +37,8 @@ class Isotonic(Calibrator):
     array([0. , 0. , 0.5, 0.5, 1. , 1. ])
     """
 
-    name = "isotonic"
     column_by_column = True
+    fitted_state: ClassVar[dict[str, Field]] = {"regressions_": ListOf(IsA(BaseEstimator), "L")}
 
     def _fit(self, scores: FloatArray, labels: SignArray, weights: FloatArray | None) -> None:
         from sklearn.isotonic import IsotonicRegression
@@ -60,3 +65,13 @@ class Isotonic(Calibrator):
             for column, regression in enumerate(self.regressions_)
         ]
         return np.stack(columns, axis=1)
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check that every regression is one, and fitted."""
+        from sklearn.isotonic import IsotonicRegression
+
+        known = all(
+            type(each) is IsotonicRegression and hasattr(each, "X_thresholds_")
+            for each in self.regressions_
+        )
+        require(known, self, "has no valid regressions_")

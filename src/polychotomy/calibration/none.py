@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from .._types import FloatArray, Margins, SignArray
+from ..core.margins import Margins
+from ..core.registry import register
+from ..core.types import FloatArray, SignArray
 from .base import Calibrator
 
 
+@register("none")
 class NoCalibration(Calibrator):
     """Leave the machines' outputs as they are: their own probabilities, if they have any.
 
@@ -16,7 +19,6 @@ class NoCalibration(Calibrator):
     array([[0.7]])
     """
 
-    name = "none"
     learns = False
 
     def _fit(self, scores: FloatArray, labels: SignArray, weights: FloatArray | None) -> None:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .._math import sigmoid
-from .._types import FloatArray, IntArray, Margins, SignArray
+from ..core.margins import Margins
+from ..core.math import sigmoid
+from ..core.registry import register
+from ..core.state import Array, Field
+from ..core.types import FloatArray, IntArray, SignArray
 from ..native.platt import fit_platt, fit_platt_on
 from .base import Calibrator, scores_of
 
 
+@register("platt")
 class Platt(Calibrator):
     """Platt's sigmoid, ``1 / (1 + exp(A f + B))``, for every column (DUAN03 (13)).
 
@@ -39,8 +44,8 @@ class Platt(Calibrator):
     array([0.22, 0.35, 0.58, 0.42, 0.65, 0.78])
     """
 
-    name = "platt"
     column_by_column = True
+    fitted_state: ClassVar[dict[str, Field]] = {"slopes_": Array("L"), "intercepts_": Array("L")}
 
     def _fit(self, scores: FloatArray, labels: SignArray, weights: FloatArray | None) -> None:
         self.slopes_, self.intercepts_, converged = fit_platt(scores, labels, weights)
@@ -50,55 +55,55 @@ class Platt(Calibrator):
         """Return the probability of the positive side for every row and column."""
         return _probability(scores_of(margins), self.slopes_, self.intercepts_)
 
+    def cross_fit(
+        self,
+        scores: FloatArray,
+        labels: SignArray,
+        weights: FloatArray | None,
+        folds: Sequence[tuple[IntArray, IntArray]],
+        n_threads: int = 1,
+    ) -> FloatArray:
+        """Calibrate the rows of every fold by sigmoids of others, for several sets of scores.
 
-def cross_fit(
-    scores: FloatArray,
-    labels: SignArray,
-    weights: FloatArray | None,
-    folds: Sequence[tuple[IntArray, IntArray]],
-    n_threads: int = 1,
-) -> FloatArray:
-    """Calibrate the rows of every fold by sigmoids fitted on others, for several sets of scores.
+        Parameters
+        ----------
+        scores : ndarray of shape (n_sets, n_rows, n_columns)
+            Scores by machines that did not see the row, of the cells of a search, say.
+        labels : ndarray of shape (n_rows, n_columns)
+            The binary labels -1 and +1; a row with 0 does not count in that column.
+        weights : ndarray of shape (n_rows,) or None
+            The weights of the rows.
+        folds : sequence of (train, test)
+            The rows to learn from, and those to calibrate.
+        n_threads : int, default=1
+            The fits are shared out among so many threads.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_sets, n_rows, n_columns)
-        Scores by machines that did not see the row, of the cells of a search, say.
-    labels : ndarray of shape (n_rows, n_columns)
-        The binary labels -1 and +1; a row with 0 does not count in that column.
-    weights : ndarray of shape (n_rows,) or None
-        The weights of the rows.
-    folds : sequence of (train, test)
-        The rows to learn from, and those to calibrate.
-    n_threads : int, default=1
-        The fits are shared out among so many threads.
+        Returns
+        -------
+        probabilities : ndarray of shape (n_sets, n_rows, n_columns)
+            To the last bit what sigmoids fitted to each set and fold alone would return.
 
-    Returns
-    -------
-    probabilities : ndarray of shape (n_sets, n_rows, n_columns)
-        To the last bit what sigmoids fitted to each set and fold alone would return.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from polychotomy.calibration.platt import cross_fit
-    >>> labels = np.array([[-1], [1]] * 10)
-    >>> scores = labels + np.linspace(-1, 1, 20)[:, None]
-    >>> first, second = np.arange(0, 10), np.arange(10, 20)
-    >>> folds = [(first, second), (second, first)]
-    >>> cross_fit(scores[None], labels, None, folds)[0, ::6, 0].round(2)
-    array([0.02, 0.04, 0.41, 0.67])
-    """
-    train = [inside for inside, _ in folds]
-    slopes, intercepts, converged = fit_platt_on(
-        train, scores, labels, weights, n_threads=n_threads
-    )
-    _warn_unless(converged)
-    result = np.empty_like(scores)
-    for fold, (_, test) in enumerate(folds):
-        per_row = slopes[fold][:, None], intercepts[fold][:, None]
-        result[:, test] = _probability(scores[:, test], *per_row)
-    return result
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from polychotomy import Platt
+        >>> labels = np.array([[-1], [1]] * 10)
+        >>> scores = labels + np.linspace(-1, 1, 20)[:, None]
+        >>> first, second = np.arange(0, 10), np.arange(10, 20)
+        >>> folds = [(first, second), (second, first)]
+        >>> Platt().cross_fit(scores[None], labels, None, folds)[0, ::6, 0].round(2)
+        array([0.02, 0.04, 0.41, 0.67])
+        """
+        train = [inside for inside, _ in folds]
+        slopes, intercepts, converged = fit_platt_on(
+            train, scores, labels, weights, n_threads=n_threads
+        )
+        _warn_unless(converged)
+        result = np.empty_like(scores)
+        for fold, (_, test) in enumerate(folds):
+            per_row = slopes[fold][:, None], intercepts[fold][:, None]
+            result[:, test] = _probability(scores[:, test], *per_row)
+        return result
 
 
 def _probability(scores: FloatArray, slopes: FloatArray, intercepts: FloatArray) -> FloatArray:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
-from .._empirical_bayes import PooledColumns, fit_shrunk, typical_size
-from .._math import sigmoid
-from .._types import FloatArray, Margins, SignArray
+from ..core.empirical_bayes import PooledColumns, fit_shrunk, typical_size
+from ..core.margins import Margins
+from ..core.math import sigmoid
+from ..core.registry import register
+from ..core.state import Array, Field, Number
+from ..core.types import FloatArray, SignArray
 from .base import Calibrator, scores_of
 
 # A penalty that leaves nothing of what columns differ by.
@@ -15,6 +20,7 @@ FIXED = 1e12
 SMALLEST_SLOPE = 1e-3
 
 
+@register("pooled_platt")
 class PooledPlatt(Calibrator):
     """A sigmoid for every column, to which all columns lend strength.
 
@@ -50,7 +56,12 @@ class PooledPlatt(Calibrator):
     array([0.06, 0.21, 0.66, 0.34, 0.79, 0.94])
     """
 
-    name = "pooled_platt"
+    fitted_state: ClassVar[dict[str, Field]] = {
+        "slope_": Number(),
+        "slopes_": Array("L"),
+        "intercepts_": Array("L"),
+        "strengths_": Array("g"),
+    }
 
     def _fit(self, scores: FloatArray, labels: SignArray, weights: FloatArray | None) -> None:
         n_columns = scores.shape[1]

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..execution.units import Unit
     from ..study.driver import OnProgress, Progress
-    from ..study.units import Unit
 
 
 def print_json(value: Any) -> None:

@@ -113,7 +113,7 @@ def _built_in(name: str, target: str | None, options: dict[str, Any]) -> Loaded:
 
 def _refuse_unknown(data: str) -> None:
     from .. import datasets
-    from .._checks import suggestion
+    from ..core.checks import suggestion
     from ..tables import TableError
 
     if data != "-" and not os.path.exists(data):

@@ -24,7 +24,7 @@ from ._data import (
 )
 
 if TYPE_CHECKING:
-    from ..comparing import MethodComparison
+    from ..compare import MethodComparison
 
 Time = Annotated[
     str, typer.Option("--time", metavar="TIME", help="How long it may take: 90s, 5m, 2h or none.")
@@ -77,16 +77,16 @@ def compare(
       polychotomy compare flowers.csv --target species --time 5m --report flowers.html
       polychotomy compare flowers.csv -t species --methods POOL,PSVC,logistic --json
     """  # noqa: D301
-    from ..comparing import compare_methods
-    from ..comparing._candidates import choose
-    from ..persistence import _atomic
+    from ..compare import compare_methods
+    from ..compare._candidates import choose
+    from ..core import files
 
     limit = seconds_of(time)
     if everything and methods:
         raise ValueError("--all and --methods do not go together.")
     choose("all" if everything else names(methods))
     if report is not None:
-        _atomic.refuse(report)
+        files.refuse(report)
     loaded = load_data(data, target, drop, keep, category)
     found = compare_methods(
         loaded.table.X,
@@ -119,7 +119,7 @@ def _numbered(found: MethodComparison, loaded: Loaded) -> dict[str, Any]:
 
 
 def _write_page(found: MethodComparison, loaded: Loaded, path: Path, data: str) -> None:
-    from ..comparing import html_report
+    from ..compare import html_report
     from ..tables import whole_file
 
     table = loaded.table
@@ -159,7 +159,7 @@ def _code(found: MethodComparison, loaded: Loaded) -> str:
         inputs, y, before = "X", "y", ""
     first, _, rest = loaded.code.partition("\n")
     lines = [
-        "from polychotomy.comparing import tuned_pipeline",
+        "from polychotomy.compare import tuned_pipeline",
         first,
         rest.rstrip(),
         f'model = tuned_pipeline("{name}", {y}{before}).fit({inputs}, {y})',
@@ -179,8 +179,8 @@ def methods(
       polychotomy methods
       polychotomy methods PWC_PSVM --json
     """  # noqa: D301
-    from ..comparing import candidates, default_names
-    from ..comparing._candidates import choose
+    from ..compare import candidates, default_names
+    from ..compare._candidates import choose
 
     shown = list(candidates().values()) if name is None else choose([name])
     default = default_names()

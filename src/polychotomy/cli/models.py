@@ -74,13 +74,13 @@ def fit(
       polychotomy fit iris -o - | polychotomy predict - new.csv
     """  # noqa: D301
     from .. import save
-    from ..comparing import tuned_pipeline
-    from ..comparing._candidates import NEAREST, choose
-    from ..persistence import _atomic
+    from ..compare import tuned_pipeline
+    from ..compare._candidates import NEAREST, choose
+    from ..core import files
 
     limit = seconds_of(time)
     if output != "-":
-        _atomic.refuse(output)
+        files.refuse(output)
     elif as_json:
         raise ValueError("--json prints to standard output, where --output - puts the model.")
     if method is not None and not choose([method])[0].storable:
@@ -88,7 +88,7 @@ def fit(
         raise ValueError(
             f"{name} cannot be kept in a model file that is safe to load: choose the nearest that "
             f"can, --method {NEAREST[name]}, leave --method out to find the best that can, or use "
-            f"polychotomy.comparing.tuned_pipeline({name!r}, y) in Python."
+            f"polychotomy.compare.tuned_pipeline({name!r}, y) in Python."
         )
     loaded = load_data(data, target, drop, keep, category)
     name = choose([method])[0].name if method else _recommended(loaded, limit, seed, jobs)
@@ -116,7 +116,7 @@ def fit(
 
 
 def _recommended(loaded: Loaded, limit: float | None, seed: int, jobs: int | None) -> str:
-    from ..comparing import candidates, compare_methods, default_names
+    from ..compare import candidates, compare_methods, default_names
 
     known = candidates()
     found = compare_methods(
@@ -289,7 +289,7 @@ def evaluate(
     Examples:
       polychotomy evaluate flowers.polychotomy test.csv
     """  # noqa: D301
-    from ..comparing import evaluate_labels
+    from ..compare import evaluate_labels
     from ..tables import TableError
 
     opened = _open_model(model, data)
@@ -333,7 +333,7 @@ def explain(
     Examples:
       polychotomy explain flowers.polychotomy new.csv --row 17
     """  # noqa: D301
-    from ..comparing import explain_row
+    from ..compare import explain_row
     from ..tables import TableError
 
     opened = _open_model(model, data)

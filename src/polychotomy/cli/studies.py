@@ -12,10 +12,10 @@ import typer
 from ._console import names, print_json, study_progress, tell
 
 if TYPE_CHECKING:
+    from ..execution.units import Unit
     from ..study.definition import StudyDefinition
     from ..study.driver import Progress
     from ..study.results import StudyResults
-    from ..study.units import Unit
 
 TASK = "polychotomy.study.protocol:run_unit"
 
@@ -207,7 +207,7 @@ def report(
       polychotomy report duan2003.db -o report.html -o tables.tex
       polychotomy report duan2003.db --format markdown
     """  # noqa: D301
-    from .._checks import one_of
+    from ..core.checks import one_of
     from ..study.report import FORMATS, report_format, report_text
     from ..study.results import read_results
     from ..study.store import Store
@@ -340,12 +340,12 @@ def _units(
 
 def _executor(workers: int | None, cluster: str | None) -> Any:
     if cluster is None:
-        from ..study.executors import LocalProcesses
+        from ..execution.executors import LocalProcesses
 
         return LocalProcesses(workers)
     if workers is not None:
         raise ValueError("--workers is for this machine, and does not go with --cluster.")
-    from ..study.cluster import DaskCluster
+    from ..execution.cluster import DaskCluster
 
     return DaskCluster(cluster)
 

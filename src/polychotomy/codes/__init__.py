@@ -1,7 +1,7 @@
 """Codes: which classes stand on which side of which binary problem.
 
 A code knows how many classes there are and nothing else. ``Code.build(n_classes)`` gives a
-:class:`~polychotomy._types.Codebook` with one row per class and one column per binary problem.
+:class:`~polychotomy.Codebook` with one row per class and one column per binary problem.
 
 ========================  =====================  ==========================================
 class                     string                 binary problems for M classes
@@ -18,6 +18,7 @@ CustomCode                (give the object)      any
 ========================  =====================  ==========================================
 """
 
+from ..core.registry import parts
 from .base import Code
 from .custom import CustomCode
 from .dense_random import DenseRandomCode
@@ -29,19 +30,7 @@ from .one_vs_rest import OneVsRest
 from .ordinal import OrdinalCode
 from .sparse_random import SparseRandomCode
 
-CODES: dict[str, type[Code]] = {
-    code.name: code
-    for code in (
-        OneVsOne,
-        OneVsRest,
-        MinimalCode,
-        ErrorCorrectingCode,
-        ExhaustiveCode,
-        DenseRandomCode,
-        SparseRandomCode,
-        OrdinalCode,
-    )
-}
+CODES = parts("code")
 
 __all__ = [
     "CODES",

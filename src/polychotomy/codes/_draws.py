@@ -12,7 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import Codebook, SignArray
+from ..core.codebook import Codebook
+from ..core.types import SignArray
 from .base import fewest_columns
 
 # The most multiplications that a search spends on distances, and the most entries of a batch.

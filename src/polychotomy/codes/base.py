@@ -9,14 +9,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from .._types import Codebook, SignArray
+from ..core.codebook import Codebook
+from ..core.registry import Part
+from ..core.types import SignArray
 
 
-class Code(BaseEstimator):
+class Code(Part, BaseEstimator):
     """A rule that makes a codebook for a number of classes.
 
-    A code of your own is a subclass with a `name` and a method ``_build(n_classes, rng)`` that
-    returns the code matrix; a single matrix needs only
+    A code of your own is a subclass with a method ``_build(n_classes, rng)`` that returns the code
+    matrix; `register` gives it a name. A single matrix needs only
     :class:`~polychotomy.codes.CustomCode`.
 
     Examples
@@ -35,7 +37,7 @@ class Code(BaseEstimator):
     2  .  -
     """
 
-    name: ClassVar[str]
+    part_kind: ClassVar[str] = "code"
 
     def build(self, n_classes: int, random_state: Any = None) -> Codebook:
         """Make the codebook.
@@ -57,6 +59,13 @@ class Code(BaseEstimator):
             raise ValueError(f"A code needs at least two classes; got n_classes={n_classes}.")
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4)
         return Codebook(self._build(n_classes, np.random.default_rng(seed)), name=self.name)
+
+    def default_decoder(self, probabilities: bool) -> str:
+        """Return the name of the decoder that goes with the code, with binary probabilities or not.
+
+        A code names its decoder, and does not import it: the pipe is where they meet.
+        """
+        return "code_coupling" if probabilities else "loss"
 
     def _build(self, n_classes: int, rng: np.random.Generator) -> SignArray:
         raise NotImplementedError(f"{type(self).__name__} does not say how it is built.")

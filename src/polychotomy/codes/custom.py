@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._types import Codebook, SignArray
+from ..core.codebook import Codebook
+from ..core.registry import stored
+from ..core.types import SignArray
 from .base import Code
 
 
+@stored("code.custom")
 class CustomCode(Code):
     """A code matrix of your own.
 
@@ -42,3 +47,8 @@ class CustomCode(Code):
                 f"there are {n_classes} classes."
             )
         return codebook.matrix
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return the configurations that are worth trying."""
+        return [cls([[1, 1], [1, -1], [-1, 0]])]

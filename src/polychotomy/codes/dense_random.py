@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from .._types import SignArray
+from ..core.registry import register
+from ..core.types import SignArray
 from ._draws import DenseColumns, all_dense_columns, best_draw, n_dense_columns
 from .base import Code, checked_columns
 
@@ -14,6 +15,7 @@ from .base import Code, checked_columns
 _N_ATTEMPTS = 100
 
 
+@register("dense_random")
 class DenseRandomCode(Code):
     """Random columns of +1 and -1.
 
@@ -41,8 +43,6 @@ class DenseRandomCode(Code):
     >>> codebook.n_columns
     34
     """
-
-    name = "dense_random"
 
     def __init__(self, n_columns: int | None = None) -> None:
         self.n_columns = n_columns

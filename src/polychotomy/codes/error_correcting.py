@@ -6,11 +6,13 @@ from math import comb
 
 import numpy as np
 
-from .._types import SignArray
+from ..core.registry import register
+from ..core.types import SignArray
 from ._draws import DenseColumns, all_dense_columns, best_draw, n_dense_columns
 from .base import Code, checked_columns, fewest_columns, positive_integer
 
 
+@register("error_correcting")
 class ErrorCorrectingCode(Code):
     """Random columns whose codewords lie far apart (ECOC, error-correcting output coding).
 
@@ -58,8 +60,6 @@ class ErrorCorrectingCode(Code):
     >>> codebook.n_columns
     40
     """
-
-    name = "error_correcting"
 
     def __init__(self, n_columns: int | None = None, n_draws: int = 10_000) -> None:
         self.n_columns = n_columns

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._types import SignArray
+from ..core.registry import register
+from ..core.types import SignArray
 from ._draws import all_dense_columns, n_dense_columns
 from .base import Code
 
 _MOST_CLASSES = 15
 
 
+@register("exhaustive")
 class ExhaustiveCode(Code):
     """Every way to split the classes in two.
 
@@ -36,8 +38,6 @@ class ExhaustiveCode(Code):
     2  -  -  +  +  -  -  +
     3  -  +  -  +  -  +  -
     """
-
-    name = "exhaustive"
 
     def _build(self, n_classes: int, rng: np.random.Generator) -> SignArray:
         if n_classes > _MOST_CLASSES:

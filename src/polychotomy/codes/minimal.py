@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._types import SignArray
+from ..core.registry import register
+from ..core.types import SignArray
 from ._draws import counting_code
 from .base import Code
 
 
+@register("minimal")
 class MinimalCode(Code):
     """The fewest columns that tell the classes apart (MOC, minimal output coding).
 
@@ -33,8 +35,6 @@ class MinimalCode(Code):
     3  -  +  +
     4  +  -  -
     """
-
-    name = "minimal"
 
     def _build(self, n_classes: int, rng: np.random.Generator) -> SignArray:
         return counting_code(n_classes)

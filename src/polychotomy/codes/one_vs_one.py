@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._types import SignArray
+from ..core.registry import register
+from ..core.types import SignArray
 from .base import Code
 
 
+@register("one_vs_one")
 class OneVsOne(Code):
     """Every two classes against each other (1vs1, all pairs, round robin).
 
@@ -31,7 +33,9 @@ class OneVsOne(Code):
     3  .  .  -  .  -  -
     """
 
-    name = "one_vs_one"
+    def default_decoder(self, probabilities: bool) -> str:
+        """Return the name of the decoder that goes with the code."""
+        return "pairwise_coupling" if probabilities else "max_wins"
 
     def _build(self, n_classes: int, rng: np.random.Generator) -> SignArray:
         first, second = np.triu_indices(n_classes, k=1)

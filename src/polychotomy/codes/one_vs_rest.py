@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._types import SignArray
+from ..core.registry import register
+from ..core.types import SignArray
 from .base import Code
 
 
+@register("one_vs_rest")
 class OneVsRest(Code):
     """Every class against all others (1vsA, one-versus-all).
 
@@ -30,7 +32,9 @@ class OneVsRest(Code):
     2  -  -  +
     """
 
-    name = "one_vs_rest"
+    def default_decoder(self, probabilities: bool) -> str:
+        """Return the name of the decoder that goes with the code."""
+        return "code_coupling" if probabilities else "winner_takes_all"
 
     def _build(self, n_classes: int, rng: np.random.Generator) -> SignArray:
         return 2 * np.eye(n_classes, dtype=np.int8) - np.int8(1)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._types import SignArray
+from ..core.registry import register
+from ..core.types import SignArray
 from .base import Code
 
 
+@register("ordinal")
 class OrdinalCode(Code):
     """Thresholds between ordered classes: "is the class after k?".
 
@@ -31,8 +33,6 @@ class OrdinalCode(Code):
     2  +  +  -
     3  +  +  +
     """
-
-    name = "ordinal"
 
     def _build(self, n_classes: int, rng: np.random.Generator) -> SignArray:
         after = np.arange(n_classes)[:, None] > np.arange(n_classes - 1)

@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 
-from .._types import SignArray
+from ..core.registry import register
+from ..core.types import SignArray
 from ._draws import SparseColumns, all_sparse_columns, best_draw, n_sparse_columns
 from .base import Code, checked_columns, positive_integer
 
 
+@register("sparse_random")
 class SparseRandomCode(Code):
     """Random columns of +1, -1 and don't-cares.
 
@@ -47,8 +49,6 @@ class SparseRandomCode(Code):
     >>> codebook.n_columns
     50
     """
-
-    name = "sparse_random"
 
     def __init__(self, n_columns: int | None = None, n_draws: int = 10_000) -> None:
         self.n_columns = n_columns

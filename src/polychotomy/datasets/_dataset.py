@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._types import FloatArray
+from ..core.types import FloatArray
 from ._facts import Facts
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import FloatArray
+from ..core.types import FloatArray
 
 Drawn = tuple[FloatArray, NDArray[np.str_]]
 

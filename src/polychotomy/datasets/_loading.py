@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import one_of
+from ..core.checks import one_of
 from ._dataset import Dataset, checksum, disagreement
 from ._facts import Facts
 from ._sources import Raw, file_of, from_file, from_generator, from_openml, from_scikit_learn

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import FloatArray
+from ..core.types import FloatArray
 from ._facts import Facts
 from ._generators import generate
 

@@ -26,43 +26,26 @@ Bayesian            `BayesianDecoding`                                     any
 ==================  =====================================================  ==================
 """
 
+from ..core.registry import parts
 from .base import Context, Decoder
 from .bayesian import BayesianDecoding
 from .code_coupling import CodeCoupling
 from .coupling import PairwiseCoupling
 from .decision_graph import DecisionGraph
-from .fuzzy import NonDominance, ValuedPreference
 from .hamming import HammingDecoding
 from .loss import LossDecoding
+from .max_wins import MaxWins
 from .nesting import Nesting
+from .non_dominance import NonDominance
 from .ordered import DynamicallyOrdered
 from .shrunk_softmax import ShrunkSoftMax
 from .softmax import SoftMax
 from .tree import BinaryTree
-from .voting import MaxWins, WeightedVoting
+from .valued_preference import ValuedPreference
+from .weighted_voting import WeightedVoting
 from .winner import WinnerTakesAll
 
-DECODERS: dict[str, type[Decoder]] = {
-    decoder.name: decoder
-    for decoder in (
-        MaxWins,
-        WeightedVoting,
-        PairwiseCoupling,
-        DecisionGraph,
-        ValuedPreference,
-        NonDominance,
-        BinaryTree,
-        Nesting,
-        SoftMax,
-        ShrunkSoftMax,
-        WinnerTakesAll,
-        DynamicallyOrdered,
-        HammingDecoding,
-        LossDecoding,
-        BayesianDecoding,
-        CodeCoupling,
-    )
-}
+DECODERS = parts("decoder")
 
 __all__ = [
     "DECODERS",

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import Codebook, FloatArray, IntArray
+from ..core.codebook import Codebook
+from ..core.types import FloatArray, IntArray
 from ..native.softmax import SoftMaxSolution, solve_softmax
 from .base import Context, canonical
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -11,14 +11,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from .._checks import finite_array, probability_array
-from .._math import pair_columns
-from .._types import Codebook, FloatArray, IntArray, Margins
+from ..core.checks import finite_array, probability_array
+from ..core.codebook import Codebook
+from ..core.margins import Margins
+from ..core.math import pair_columns, to_square
+from ..core.registry import Part
+from ..core.state import Array, Field, Sizes, require
+from ..core.state import Code as CodebookField
+from ..core.types import FloatArray, IntArray
 
 # Rows are decoded in pieces of this many, so that memory stays bounded and Ctrl-C is heard.
 ROWS_AT_ONCE = 16384
 
 Scorer = Callable[[Any], Margins]
+Fold = tuple[IntArray, IntArray, IntArray]
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,7 @@ class Context:
         return np.arange(self.codebook.n_classes) if self.classes is None else self.classes
 
 
-class Decoder(BaseEstimator):
+class Decoder(Part, BaseEstimator):
     """Base of all decoders: from binary answers to classes.
 
     A subclass states in class attributes what it is for, and writes `_decode`; if it learns
@@ -98,7 +104,7 @@ class Decoder(BaseEstimator):
     Attributes
     ----------
     name : str
-        The string by which it can be asked for.
+        The string by which it can be asked for, which `register` sets.
     codes : frozenset of str
         The codes it is for: "one_vs_one", "one_vs_rest" or "any".
     needs : frozenset of str
@@ -116,7 +122,6 @@ class Decoder(BaseEstimator):
     >>> import numpy as np
     >>> from polychotomy import Decoder, OneVsRest
     >>> class Product(Decoder):
-    ...     name = "product"
     ...     needs = frozenset({"probabilities"})
     ...     def _decode(self, margins, codebook, X):
     ...         r = np.clip(margins.probability, 1e-9, 1 - 1e-9)
@@ -126,7 +131,11 @@ class Decoder(BaseEstimator):
     array([[-1.09, -3.32, -2.88]])
     """
 
-    name: ClassVar[str]
+    part_kind: ClassVar[str] = "decoder"
+    fitted_state: ClassVar[Mapping[str, Field]] = {
+        "codebook_": CodebookField(),
+        "class_sizes_": Array("M", at_least=0.0),
+    }
     codes: ClassVar[frozenset[str]] = frozenset({"any"})
     needs: ClassVar[frozenset[str]] = frozenset()
     yields: ClassVar[str] = "scores"
@@ -197,6 +206,47 @@ class Decoder(BaseEstimator):
             piece = slice(start, start + ROWS_AT_ONCE)
             result[piece] = self._decode(margins.rows(piece), book, None if X is None else X[piece])
         return result
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check what a fitted state cannot say; subclasses add to it."""
+        require(self.fits(self.codebook_), self, f"is not for the code {self.codebook_.name!r:.60}")
+        require(self.class_sizes_.any(), self, "has no class sizes")
+
+    def cross_fit(
+        self,
+        codebook: Codebook,
+        scores: FloatArray,
+        y: IntArray,
+        weights: FloatArray | None,
+        folds: Sequence[Fold],
+        n_threads: int = 1,
+    ) -> FloatArray | None:
+        """Decode the rows of every fold by fits on others, for several sets of scores at once.
+
+        For decoders that learn from held-out scores alone and can share the work of many fits.
+
+        Parameters
+        ----------
+        codebook : Codebook
+            The code.
+        scores : ndarray of shape (n_sets, n_rows, n_columns)
+            Scores by machines that did not see the row, of the cells of a search, say.
+        y : ndarray of shape (n_rows,)
+            The class numbers.
+        weights : ndarray of shape (n_rows,) or None
+            The weights of the rows.
+        folds : sequence of (train, test, numbers)
+            The rows to learn from, those to decode, and the folds of the former.
+        n_threads : int, default=1
+            The fits are shared out among so many threads.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_sets, n_rows, n_classes) or None
+            To the last bit what a decoder fitted to each set and fold alone would return; None if
+            the decoder has no such shortcut.
+        """
+        return None
 
     def _remember(self, context: Context) -> None:
         """Keep what all decoders keep of the context, if the code is one for this decoder."""
@@ -335,6 +385,14 @@ def normalised_pair(forward: FloatArray, backward: FloatArray) -> FloatArray:
     # Values that are normalised already are left exactly as they are.
     total = np.where(np.abs(total - 1.0) < 1e-15, 1.0, total)
     return np.where(empty, 0.5, forward / np.where(empty, 1.0, total))
+
+
+def preference_square(margins: Margins, codebook: Codebook) -> FloatArray:
+    """Return R of shape (n_rows, n_classes, n_classes), as given or from its columns."""
+    r = margins.probability
+    if r is not None and r.ndim == 3:
+        return r
+    return to_square(pairwise_probabilities(margins, codebook), codebook.n_classes)
 
 
 def pairwise_preferences(margins: Margins, codebook: Codebook) -> FloatArray:

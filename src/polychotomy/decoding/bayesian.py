@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import class_distribution, finite_array, one_of
-from .._math import log_odds, log_sigmoid, softmax
-from .._types import Codebook, FloatArray, Margins
+from ..core.checks import class_distribution, finite_array, one_of
+from ..core.codebook import Codebook
+from ..core.margins import Margins
+from ..core.math import log_odds, log_sigmoid, softmax
+from ..core.registry import register
+from ..core.state import Array, Field, Sizes, require
+from ..core.types import FloatArray
 from .base import Context, Decoder
 
 UPDATES = ("sequential", "parallel")
@@ -18,6 +22,7 @@ UPDATES = ("sequential", "parallel")
 LARGEST_RATIO = 700.0
 
 
+@register("bayesian")
 class BayesianDecoding(Decoder):
     """Bayes' rule applied to one binary answer after the other (VANGESTEL section 3).
 
@@ -53,7 +58,10 @@ class BayesianDecoding(Decoder):
     array([[0.785, 0.084, 0.131]])
     """
 
-    name = "bayesian"
+    fitted_state: ClassVar[Mapping[str, Field]] = {
+        "side_log_odds_": Array("L"),
+        "priors_": Array("M", at_least=0.0),
+    }
     needs = frozenset({"likelihoods"})
     yields = "probabilities"
 
@@ -64,6 +72,16 @@ class BayesianDecoding(Decoder):
     ) -> None:
         self.priors = priors
         self.update = update
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return the configurations that are worth trying."""
+        return [cls(update=update) for update in UPDATES]
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check what the declared state cannot say."""
+        super().check_state(sizes)
+        require(self.priors_.any(), self, "has no priors")
 
     def _fit(self, context: Context) -> None:
         one_of(self.update, "update", UPDATES)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from .. import native
-from .._types import Codebook, FloatArray, Margins
+from ..core.codebook import Codebook
+from ..core.margins import Margins
+from ..core.registry import register
+from ..core.state import Sizes, is_number, require
+from ..core.types import FloatArray
 from .base import Decoder
 from .coupling import warn_unconverged
 
 
+@register("code_coupling")
 class CodeCoupling(Decoder):
     """Couple the binary probabilities of any code into class probabilities.
 
@@ -41,12 +46,16 @@ class CodeCoupling(Decoder):
     array([[0.42, 0.28, 0.18, 0.12]])
     """
 
-    name = "code_coupling"
     needs = frozenset({"probabilities"})
     yields = "probabilities"
 
     def __init__(self, pull: float = 1e-8) -> None:
         self.pull = pull
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check what the declared state cannot say."""
+        super().check_state(sizes)
+        require(is_number(self.pull) and self.pull >= 0.0, self, "has no valid pull")
 
     def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
         assert margins.probability is not None

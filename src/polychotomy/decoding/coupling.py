@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import native
-from .._checks import finite_array, one_of
-from .._types import Codebook, FloatArray, Margins
+from ..core.checks import finite_array, one_of
+from ..core.codebook import Codebook
+from ..core.margins import Margins
+from ..core.registry import register
+from ..core.types import FloatArray
 from .base import Context, Decoder, pairwise_probabilities
 
 METHODS = ("wu_lin_weng", "hastie_tibshirani", "markov")
 
 
+@register("pairwise_coupling")
 class PairwiseCoupling(Decoder):
     """Couple pairwise probabilities into class probabilities (PC, PWC, PE).
 
@@ -56,7 +60,6 @@ class PairwiseCoupling(Decoder):
     array([[0.571, 0.286, 0.143]])
     """
 
-    name = "pairwise_coupling"
     codes = frozenset({"one_vs_one"})
     needs = frozenset({"probabilities"})
     yields = "probabilities"
@@ -66,6 +69,11 @@ class PairwiseCoupling(Decoder):
     ) -> None:
         self.method = method
         self.pair_weights = pair_weights
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return the configurations that are worth trying."""
+        return [cls(method) for method in METHODS]
 
     def _fit(self, context: Context) -> None:
         one_of(self.method, "coupling method", METHODS)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import listed
-from .._types import Codebook, FloatArray, IntArray, Margins
+from ..core.checks import listed
+from ..core.codebook import Codebook
+from ..core.margins import Margins
+from ..core.registry import register
+from ..core.state import Field, Indices, Sizes, require
+from ..core.types import FloatArray, IntArray
 from .base import Context, Decoder, pairwise_preferences
 
 
+@register("decision_graph")
 class DecisionGraph(Decoder):
     """Decision directed acyclic graph (DDAG) of one-vs-one machines.
 
@@ -41,12 +47,20 @@ class DecisionGraph(Decoder):
     array([2])
     """
 
-    name = "decision_graph"
+    fitted_state: ClassVar[Mapping[str, Field]] = {
+        "order_": Indices("M", below="M"),
+    }
     codes = frozenset({"one_vs_one"})
     yields = "decisions"
 
     def __init__(self, order: ArrayLike | None = None) -> None:
         self.order = order
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check what the declared state cannot say."""
+        super().check_state(sizes)
+        once = len(np.unique(self.order_)) == sizes["M"]
+        require(once, self, "has an order_ with a class twice")
 
     def _fit(self, context: Context) -> None:
         self.order_ = self._numbers(context.class_labels)

@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from .._math import column_sums, favour, squash
-from .._types import Codebook, FloatArray, Margins
+from ..core.codebook import Codebook
+from ..core.margins import Margins
+from ..core.math import column_sums, favour, squash
+from ..core.registry import register
+from ..core.types import FloatArray
 from .base import Decoder, preferences, prior_of
 
 
+@register("hamming")
 class HammingDecoding(Decoder):
     """The class whose codeword is nearest to the signs of the answers.
 
@@ -30,7 +34,6 @@ class HammingDecoding(Decoder):
     array([[-0.94, -3.03, -0.98]])
     """
 
-    name = "hamming"
     _bare = "mean"
 
     def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from .._checks import one_of
-from .._math import column_sums, favour
-from .._types import Codebook, FloatArray, Margins
+from ..core.checks import one_of
+from ..core.codebook import Codebook
+from ..core.margins import Margins
+from ..core.math import column_sums, favour
+from ..core.registry import register
+from ..core.types import FloatArray
 from .base import Context, Decoder, prior_of
 
 # Beyond these margins the exponential and the squared loss would overflow.
@@ -36,6 +39,7 @@ LOSSES: dict[str, Callable[[FloatArray], FloatArray]] = {
 DONT_CARES = ("loss_at_zero", "ignored")
 
 
+@register("loss")
 class LossDecoding(Decoder):
     """The class whose codeword has the least total loss (Allwein, Schapire and Singer 2000).
 
@@ -61,13 +65,17 @@ class LossDecoding(Decoder):
     array([[-2.4, -3.8, -3.2]])
     """
 
-    name = "loss"
     needs = frozenset({"scores"})
     _bare = "mean"
 
     def __init__(self, loss: str = "hinge", dont_care: str = "loss_at_zero") -> None:
         self.loss = loss
         self.dont_care = dont_care
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return the configurations that are worth trying."""
+        return [cls(loss) for loss in LOSSES]
 
     def _fit(self, context: Context) -> None:
         self._check_options()

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._math import pair_columns
-from .._types import Codebook, FloatArray, IntArray, Margins
+from ..core.codebook import Codebook
+from ..core.margins import Margins
+from ..core.math import pair_columns
+from ..core.registry import register, stored
+from ..core.state import Field, Holds, Indices, ListOf, Sizes, require
+from ..core.types import FloatArray, IntArray
 from .base import Context, Decoder, Scorer, pairwise_preferences, pairwise_sums, prior_of
 
 
+@stored("fitted.nesting_level")
 @dataclass(frozen=True)
 class Level:
     """A nested one-vs-one system for the rows that the level above left undecided."""
@@ -20,7 +26,19 @@ class Level:
     columns: IntArray
     scorer: Scorer | None
 
+    fitted_state: ClassVar[Mapping[str, Field]] = {
+        "classes": Indices("c"),
+        "columns": Indices("T"),
+        "scorer": Holds(share="T", optional=True),
+    }
 
+    def check_state(self, sizes: Sizes) -> None:
+        """Check that the classes are in order."""
+        in_order = sizes["c"] > 0 and np.array_equal(self.classes, np.unique(self.classes))
+        require(in_order, self, "has classes that are not in order")
+
+
+@register("nesting")
 class Nesting(Decoder):
     """Nesting one-vs-one (NEST): new machines for the rows on which the vote is tied.
 
@@ -58,13 +76,37 @@ class Nesting(Decoder):
     True
     """
 
-    name = "nesting"
+    fitted_state: ClassVar[Mapping[str, Field]] = {
+        "levels_": ListOf(Holds(Level)),
+    }
     codes = frozenset({"one_vs_one"})
     needs = frozenset({"training_scores", "inputs", "refit"})
     yields = "decisions"
 
     def __init__(self, max_depth: int = 20) -> None:
         self.max_depth = max_depth
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check what the declared state cannot say."""
+        super().check_state(sizes)
+        book, last = self.codebook_, len(self.levels_) - 1
+        for number, level in enumerate(self.levels_):
+            require(
+                level.scorer is not None or number == last, self, "has a level without machines"
+            )
+            known = (level.classes < book.n_classes).all() and (
+                level.columns < book.n_columns
+            ).all()
+            require(known, self, "has a level of other classes")
+            same = np.array_equal(level.columns, inner_columns(level.classes, book))
+            require(same, self, "has a level of other pairs")
+
+    def check_inputs(self, n_features: int) -> None:
+        """Check that the machines of all levels can read rows of so many inputs."""
+        for level in self.levels_:
+            check = getattr(level.scorer, "check_inputs", None)
+            if check is not None:
+                check(n_features)
 
     def _fit(self, context: Context) -> None:
         if context.training is None or context.refit is None or context.X is None:
@@ -107,10 +149,14 @@ class Nesting(Decoder):
         classes = np.unique(context.y[rows])
         if len(classes) == 1:
             return Level(classes, np.array([], dtype=np.intp), None)
-        inside = np.isin(np.arange(context.codebook.n_classes), classes)
-        outside_used = (context.codebook.matrix[~inside] != 0).any(axis=0)
-        columns = np.flatnonzero(~outside_used)
+        columns = inner_columns(classes, context.codebook)
         return Level(classes, columns, context.refit(rows, columns))
+
+
+def inner_columns(classes: IntArray, codebook: Codebook) -> IntArray:
+    """Return the columns in which no other than some classes take part."""
+    inside = np.isin(np.arange(codebook.n_classes), classes)
+    return np.flatnonzero(~(codebook.matrix[~inside] != 0).any(axis=0))
 
 
 def is_tied(votes: FloatArray) -> Any:

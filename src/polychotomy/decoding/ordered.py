@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from .._types import Codebook, FloatArray, Margins
+from ..core.codebook import Codebook
+from ..core.margins import Margins
+from ..core.registry import register
+from ..core.state import Field, IsA, Sizes, require
+from ..core.types import FloatArray
 from .base import Context, Decoder, preferences
 
 
+@register("dynamically_ordered")
 class DynamicallyOrdered(Decoder):
     """Dynamically ordered one-vs-rest (DOO): naive Bayes orders, the first "yes" wins.
 
@@ -39,7 +45,9 @@ class DynamicallyOrdered(Decoder):
     0.95
     """
 
-    name = "dynamically_ordered"
+    fitted_state: ClassVar[Mapping[str, Field]] = {
+        "orderer_": IsA(BaseEstimator),
+    }
     codes = frozenset({"one_vs_rest"})
     needs = frozenset({"inputs"})
     yields = "decisions"
@@ -51,6 +59,17 @@ class DynamicallyOrdered(Decoder):
     def takes_sparse(self) -> bool:
         """Whether the orderer takes sparse inputs."""
         return self.orderer is not None and bool(get_tags(self.orderer).input_tags.sparse)
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check what the declared state cannot say."""
+        super().check_state(sizes)
+        classes = np.asarray(getattr(self.orderer_, "classes_", None)).tolist()
+        require(classes == list(range(sizes["M"])), self, "has no valid orderer_")
+
+    def check_inputs(self, n_features: int) -> None:
+        """Check that it can read rows of so many inputs."""
+        same = getattr(self.orderer_, "n_features_in_", None) == n_features
+        require(same, self, "has an orderer of other inputs")
 
     def _fit(self, context: Context) -> None:
         if self.orderer is not None:

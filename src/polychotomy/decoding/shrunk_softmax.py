@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._empirical_bayes import ClassScores, fit_shrunk, typical_size
-from .._math import pair_columns
-from .._types import Codebook, FloatArray, Margins
+from ..core.codebook import Codebook
+from ..core.empirical_bayes import ClassScores, fit_shrunk, typical_size
+from ..core.margins import Margins
+from ..core.math import pair_columns
+from ..core.registry import register
+from ..core.state import Array, Field, Sizes, require
+from ..core.types import FloatArray
 from .base import Context, Decoder, canonical
 from .softmax import class_probabilities
 
@@ -19,6 +24,7 @@ LARGEST_SCORE = 1e300
 COMMON_STRENGTH = 0.1
 
 
+@register("shrunk_soft_max")
 class ShrunkSoftMax(Decoder):
     """Soft-max of one-vs-rest or one-vs-one scores, shrunk to one temperature.
 
@@ -54,11 +60,20 @@ class ShrunkSoftMax(Decoder):
     array([[0.96, 0.02, 0.02]])
     """
 
-    name = "shrunk_soft_max"
+    fitted_state: ClassVar[Mapping[str, Field]] = {
+        "weights_": Array("Mw"),
+        "strengths_": Array("g"),
+    }
     codes = frozenset({"one_vs_one", "one_vs_rest"})
     needs = frozenset({"scores", "held_out_scores"})
     yields = "probabilities"
     _bare = "mean"
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check what the declared state cannot say."""
+        super().check_state(sizes)
+        width = 2 if self.codebook_.rest is not None else 3
+        require(sizes["w"] == width, self, "has weights_ of another code")
 
     def _fit(self, context: Context) -> None:
         if context.held_out is None or context.held_out.mean is None:

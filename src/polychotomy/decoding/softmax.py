@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._checks import positive_number
-from .._math import softmax
-from .._types import Codebook, FloatArray, IntArray, Margins
+from ..core.checks import positive_number
+from ..core.codebook import Codebook
+from ..core.margins import Margins
+from ..core.math import softmax
+from ..core.registry import register
+from ..core.state import Array, Field, Number, Sizes, require
+from ..core.types import FloatArray, IntArray
 from ._softmax_fit import HeldOutRows, choose_strength, choosing_folds
-from .base import ROWS_AT_ONCE, Context, Decoder, canonical
+from .base import ROWS_AT_ONCE, Context, Decoder, Fold, canonical
 
 # Beyond this, exponents are taken relative to the largest before they overflow.
 LARGEST_SCORE = 1e300
 # DUAN03 section 3.2
 PAPER_C = tuple(2.0**power for power in range(-15, 16))
 
-Fold = tuple[IntArray, IntArray, IntArray]
 
-
+@register("soft_max")
 class SoftMax(Decoder):
     """Soft-max combination of binary scores (SMC1va, SSMC1va, SMC1v1, SSMC1v1).
 
@@ -71,7 +74,10 @@ class SoftMax(Decoder):
     array([[0.96, 0.03, 0.01]])
     """
 
-    name = "soft_max"
+    fitted_state: ClassVar[Mapping[str, Field]] = {
+        "C_": Number(above=0.0, optional=True),
+        "weights_": Array("Mw"),
+    }
     codes = frozenset({"one_vs_one", "one_vs_rest"})
     needs = frozenset({"scores", "held_out_scores"})
     yields = "probabilities"
@@ -82,6 +88,17 @@ class SoftMax(Decoder):
     ) -> None:
         self.C = C
         self.C_values = C_values
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return the configurations that are worth trying."""
+        return [cls(), cls(C=None)]
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check what the declared state cannot say."""
+        super().check_state(sizes)
+        width = 2 if self.codebook_.rest is not None else sizes["M"]
+        require(sizes["w"] == width, self, "has weights_ of another code")
 
     def _fit(self, context: Context) -> None:
         rows = HeldOutRows.of(context)
@@ -121,75 +138,53 @@ class SoftMax(Decoder):
         features = class_features(margins.mean, codebook)
         return class_probabilities(features, self.weights_)
 
+    def cross_fit(
+        self,
+        codebook: Codebook,
+        scores: FloatArray,
+        y: IntArray,
+        weights: FloatArray | None,
+        folds: Sequence[Fold],
+        n_threads: int = 1,
+    ) -> FloatArray:
+        """Decode the rows of every fold by fits on others, all fits in one call of the core.
 
-def cross_fit(
-    decoder: SoftMax,
-    codebook: Codebook,
-    scores: FloatArray,
-    y: IntArray,
-    weights: FloatArray | None,
-    folds: Sequence[Fold],
-    n_threads: int = 1,
-) -> FloatArray:
-    """Decode the rows of every fold by combinations fitted on others, for several sets of scores.
+        See `Decoder.cross_fit`; C is chosen by the folds of the training rows.
 
-    Parameters
-    ----------
-    decoder : SoftMax
-        The combination; left as it is.
-    codebook : Codebook
-        The code.
-    scores : ndarray of shape (n_sets, n_rows, n_columns)
-        Scores by machines that did not see the row, of the cells of a search, say.
-    y : ndarray of shape (n_rows,)
-        The class numbers.
-    weights : ndarray of shape (n_rows,) or None
-        The weights of the rows.
-    folds : sequence of (train, test, numbers)
-        The rows to learn from, those to decode, and the folds of the former, by which C is chosen.
-    n_threads : int, default=1
-        The fits are shared out among so many threads.
-
-    Returns
-    -------
-    probabilities : ndarray of shape (n_sets, n_rows, n_classes)
-        To the last bit what a decoder fitted to each set and fold alone would return.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from polychotomy import OneVsRest, SoftMax
-    >>> from polychotomy.decoding.softmax import cross_fit
-    >>> y = np.repeat([0, 1, 2], 20)
-    >>> noise = np.random.default_rng(0).normal(size=(60, 3))
-    >>> scores = np.stack([2.0 * np.eye(3)[y] + size * noise for size in (0.5, 2.0)])
-    >>> even, odd = np.arange(0, 60, 2), np.arange(1, 60, 2)
-    >>> folds = [(even, odd, even // 4 % 2), (odd, even, odd // 4 % 2)]
-    >>> p = cross_fit(SoftMax(), OneVsRest().build(3), scores, y, None, folds)
-    >>> (p.argmax(axis=2) == y).mean(axis=1).round(2)
-    array([1. , 0.6])
-    """
-    n_sets, n_rows, n_columns = scores.shape
-    subsets = [number * n_rows + train for train, _, _ in folds for number in range(n_sets)]
-    rows = HeldOutRows(
-        codebook,
-        scores.reshape(-1, n_columns),
-        np.tile(y, n_sets),
-        None if weights is None else np.tile(weights, n_sets),
-        subsets,
-        n_threads,
-    )
-    strengths = decoder._strengths(rows, [numbers for *_, numbers in folds for _ in range(n_sets)])
-    found = decoder._weights(rows, strengths)
-    result = np.empty((n_sets, n_rows, codebook.n_classes))
-    for fold, (_, test, _) in enumerate(folds):
-        own = found[fold * n_sets : (fold + 1) * n_sets]
-        at_once = max(1, ROWS_AT_ONCE // max(1, len(test)))
-        for first in range(0, n_sets, at_once):
-            sets = slice(first, first + at_once)
-            features = class_features(scores[sets, test], codebook)
-            result[sets, test] = class_probabilities(features, own[sets])
-    return result
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from polychotomy import OneVsRest, SoftMax
+        >>> y = np.repeat([0, 1, 2], 20)
+        >>> noise = np.random.default_rng(0).normal(size=(60, 3))
+        >>> scores = np.stack([2.0 * np.eye(3)[y] + size * noise for size in (0.5, 2.0)])
+        >>> even, odd = np.arange(0, 60, 2), np.arange(1, 60, 2)
+        >>> folds = [(even, odd, even // 4 % 2), (odd, even, odd // 4 % 2)]
+        >>> p = SoftMax().cross_fit(OneVsRest().build(3), scores, y, None, folds)
+        >>> (p.argmax(axis=2) == y).mean(axis=1).round(2)
+        array([1. , 0.6])
+        """
+        n_sets, n_rows, n_columns = scores.shape
+        subsets = [number * n_rows + train for train, _, _ in folds for number in range(n_sets)]
+        rows = HeldOutRows(
+            codebook,
+            scores.reshape(-1, n_columns),
+            np.tile(y, n_sets),
+            None if weights is None else np.tile(weights, n_sets),
+            subsets,
+            n_threads,
+        )
+        strengths = self._strengths(rows, [numbers for *_, numbers in folds for _ in range(n_sets)])
+        found = self._weights(rows, strengths)
+        result = np.empty((n_sets, n_rows, codebook.n_classes))
+        for fold, (_, test, _) in enumerate(folds):
+            own = found[fold * n_sets : (fold + 1) * n_sets]
+            at_once = max(1, ROWS_AT_ONCE // max(1, len(test)))
+            for first in range(0, n_sets, at_once):
+                sets = slice(first, first + at_once)
+                features = class_features(scores[sets, test], codebook)
+                result[sets, test] = class_probabilities(features, own[sets])
+        return result
 
 
 def class_features(scores: FloatArray, codebook: Codebook) -> FloatArray:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._checks import one_of
-from .._types import Codebook, FloatArray, IntArray, Margins
+from ..core.checks import one_of
+from ..core.codebook import Codebook
+from ..core.margins import Margins
+from ..core.registry import register, stored
+from ..core.state import Field, Holds, Plain, Sizes, require
+from ..core.types import FloatArray, IntArray
 from .base import Context, Decoder, pairwise_probabilities, prior_of
-from .voting import MaxWins
+from .max_wins import MaxWins
 
 SELECTIONS = ("centred", "random")
 
 
+@stored("fitted.tree_node")
 @dataclass
 class Node:
     """A node: the pair it asks, and its children; a leaf has a pair of None."""
@@ -25,11 +31,39 @@ class Node:
     pair: tuple[int, int] | None = None
     children: tuple[Node, Node] | None = None
 
+    fitted_state: ClassVar[Mapping[str, Field]] = {
+        "classes": Plain(),
+        "pair": Plain(),
+        "children": Plain(),
+    }
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check that descending ends, and asks about classes of the node only."""
+        require(_class_numbers(self.classes) and len(self.classes) > 0, self, "has no classes")
+        require(list(self.classes) == sorted(set(self.classes)), self, "has classes out of order")
+        if self.pair is None and self.children is None:
+            return
+        pair = _class_numbers(self.pair) and len(self.pair or ()) == 2
+        two = type(self.children) is tuple and [type(c) for c in self.children] == [Node, Node]
+        require(pair and two, self, "has no valid pair and children")
+        assert self.pair is not None
+        assert self.children is not None
+        known = set(self.pair) <= set(self.classes) and self.pair[0] < self.pair[1]
+        require(known, self, "asks about other classes than its own")
+        # A node is checked after its children; fewer classes below mean that descending ends.
+        smaller = all(set(child.classes) < set(self.classes) for child in self.children)
+        require(smaller, self, "has a child with classes of its own")
+
     def depth(self) -> int:
         """Return the number of questions on the longest way down."""
         return 0 if self.children is None else 1 + max(c.depth() for c in self.children)
 
 
+def _class_numbers(values: Any) -> bool:
+    return type(values) is tuple and all(type(value) is int for value in values)
+
+
+@register("binary_tree")
 class BinaryTree(Decoder):
     """Binary tree of one-vs-one machines (BTC): one question can rule out several classes.
 
@@ -69,7 +103,9 @@ class BinaryTree(Decoder):
     0.97
     """
 
-    name = "binary_tree"
+    fitted_state: ClassVar[Mapping[str, Field]] = {
+        "root_": Holds(Node),
+    }
     codes = frozenset({"one_vs_one"})
     needs = frozenset({"probabilities", "training_scores", "inputs"})
     yields = "decisions"
@@ -77,6 +113,17 @@ class BinaryTree(Decoder):
     def __init__(self, selection: str = "centred", threshold: float = 0.05) -> None:
         self.selection = selection
         self.threshold = threshold
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return the configurations that are worth trying."""
+        return [cls(selection) for selection in SELECTIONS]
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check what the declared state cannot say."""
+        super().check_state(sizes)
+        same = sorted(self.root_.classes) == list(range(sizes["M"]))
+        require(same, self, "is for other classes")
 
     def _fit(self, context: Context) -> None:
         one_of(self.selection, "selection", SELECTIONS)

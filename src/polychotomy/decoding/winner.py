@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._math import favour, normalise
-from .._types import Codebook, FloatArray, Margins
+from ..core.codebook import Codebook
+from ..core.margins import Margins
+from ..core.math import favour, normalise
+from ..core.registry import register
+from ..core.types import FloatArray
 from .base import Decoder, prior_of
 
 
+@register("winner_takes_all")
 class WinnerTakesAll(Decoder):
     """The class whose one-vs-rest machine answers with the most confidence (WTA, MAX).
 
@@ -23,7 +27,6 @@ class WinnerTakesAll(Decoder):
     array([[0.5 , 0.25, 0.25]])
     """
 
-    name = "winner_takes_all"
     codes = frozenset({"one_vs_rest"})
 
     def yields_probabilities(self, calibrated: bool) -> bool:

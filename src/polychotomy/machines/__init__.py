@@ -1,10 +1,19 @@
 """Binary machines: from inputs and label columns to margins."""
 
 from .any_learner import AnyLearner, FittedColumns
-from .base import ColumnMachine, FollowsPath, HeldOut, LeavesOneOut, LeftOut, TrainingOptions
-from .klr import KernelLogisticRegression
-from .lssvm import LSSVM
-from .svm import SVM
+from .base import (
+    ColumnMachine,
+    FollowsPath,
+    HeldOut,
+    LeavesOneOut,
+    LeftOut,
+    Machine,
+    TrainingOptions,
+    guessed_seconds,
+)
+from .klr.machine import KernelLogisticRegression
+from .lssvm.machine import LSSVM
+from .svm.machine import SVM
 
 __all__ = [
     "LSSVM",
@@ -17,5 +26,7 @@ __all__ = [
     "KernelLogisticRegression",
     "LeavesOneOut",
     "LeftOut",
+    "Machine",
     "TrainingOptions",
+    "guessed_seconds",
 ]

@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
-from .._threads import single_threaded_blas as single_threaded_blas
-from .._types import FloatArray, IntArray, Margins, SignArray
+from ..core.margins import Margins
+from ..core.registry import stored
+from ..core.state import Field, IsA, ListOf, Plain, Sizes, require
+from ..core.threads import single_threaded_blas as single_threaded_blas
+from ..core.types import FloatArray, IntArray, SignArray
 from .base import TrainingOptions
 
 
+@stored("fitted.classifiers")
 @dataclass(frozen=True)
 class FittedColumns:
     """The trained classifiers of one subset of rows, None where a column lacked a sign."""
@@ -25,7 +29,37 @@ class FittedColumns:
     estimators: list[Any]
     rows: list[IntArray] | None
 
+    fitted_state: ClassVar[dict[str, Field]] = {
+        "estimators": ListOf(IsA(BaseEstimator, optional=True), "T"),
+        "rows": Plain(),
+    }
 
+    def check_state(self, sizes: Sizes) -> None:
+        """Check that all classifiers are binary ones, and that rows are row numbers."""
+        for estimator in self.estimators:
+            if estimator is not None:
+                classes = np.asarray(getattr(estimator, "classes_", None))
+                binary = classes.dtype.kind in "iu" and classes.tolist() == [0, 1]
+                require(binary, self, "is of other classes")
+        if self.rows is not None:
+            fine = type(self.rows) is list and len(self.rows) == len(self.estimators)
+            require(fine, self, "has rows of another type")
+            for each in self.rows:
+                whole = type(each) is np.ndarray and each.ndim == 1 and each.dtype.kind in "iu"
+                require(whole and (each >= 0).all(), self, "has rows out of range")
+
+    def check_inputs(self, n_features: int) -> None:
+        """Check that all classifiers can read rows of so many inputs."""
+        for number, estimator in enumerate(self.estimators):
+            if estimator is not None:
+                wanted = n_features if self.rows is None else len(self.rows[number])
+                same = getattr(estimator, "n_features_in_", None) == wanted
+                require(same, self, "has a classifier of another number of inputs")
+        for rows in self.rows or ():
+            require(not len(rows) or rows.max() < n_features, self, "has rows out of range")
+
+
+@stored("columns.classifier")
 class AnyLearner:
     """Train a clone of a scikit-learn classifier for every column.
 
@@ -35,6 +69,10 @@ class AnyLearner:
         Its binary labels are 0 and 1. Its score is its `decision_function`; without one,
         ``2 p - 1`` of its `predict_proba`; without either, -1 or +1 by `predict`.
     """
+
+    fitted_type: ClassVar[type] = FittedColumns
+    shares: ClassVar[str | None] = None
+    fitted_state: ClassVar[dict[str, Field]] = {"estimator": IsA(BaseEstimator)}
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator

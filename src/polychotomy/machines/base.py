@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from numpy import bool_
 from numpy.typing import NDArray
 
-from .._types import FloatArray, IntArray, Margins, SignArray
+from ..core.margins import Margins
+from ..core.registry import Part
+from ..core.types import FloatArray, IntArray, SignArray
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,71 @@ class TrainingOptions:
     counts: FloatArray | None = None
 
 
+class Machine(Part):
+    """Mixin of binary classifiers that can be asked for by name.
+
+    A machine of your own is a scikit-learn binary classifier with this mixin. That is enough to
+    train the binary problems one by one; with a method ``as_columns()`` that returns a
+    `ColumnMachine` it trains all of them together.
+
+    Attributes
+    ----------
+    tuned_parameters : tuple of str
+        Its parameters that a search tries by default, over powers of ten.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.base import BaseEstimator, ClassifierMixin
+    >>> from sklearn.datasets import load_iris
+    >>> from polychotomy import PolychotomyClassifier
+    >>> from polychotomy.machines import Machine
+    >>> class NearestMean(Machine, ClassifierMixin, BaseEstimator):
+    ...     def fit(self, X, y):
+    ...         self.classes_ = np.unique(y)
+    ...         first, second = (X[y == label].mean(axis=0) for label in self.classes_)
+    ...         self.normal_, self.middle_ = second - first, (first + second) / 2
+    ...         return self
+    ...     def decision_function(self, X):
+    ...         return (X - self.middle_) @ self.normal_
+    ...     def predict(self, X):
+    ...         return self.classes_[(self.decision_function(X) > 0).astype(int)]
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = PolychotomyClassifier(NearestMean(), decoder="max_wins").fit(X, y)
+    >>> round(clf.score(X, y), 2)
+    0.93
+    """
+
+    part_kind: ClassVar[str] = "machine"
+
+    @property
+    def tuned_parameters(self) -> tuple[str, ...]:
+        """The parameters that a search tries by default."""
+        return ()
+
+    def expected_seconds(self, n_rows: int) -> float:
+        """Return roughly how long tuning and training take on one core.
+
+        It must not depend on the machine or on what runs beside, so that a budget is repeatable.
+        """
+        return guessed_seconds(n_rows)
+
+
+def guessed_seconds(n_rows: int) -> float:
+    """Return roughly how long a classifier takes of which nothing is known, refits included."""
+    return 0.3 + 1e-3 * n_rows
+
+
 class ColumnMachine(Protocol):
     """Trains all label columns of a code, on one or several subsets of the rows.
 
     What several columns, folds or parameters share (distances, a Gram matrix) is computed once
     by `prepare`.
     """
+
+    fitted_type: ClassVar[type]
+    # Machines that name the same kind of state can share it: "rows" is `SharedRows`.
+    shares: ClassVar[str | None]
 
     @property
     def template(self) -> Any:

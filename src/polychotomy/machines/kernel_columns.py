@@ -6,16 +6,19 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .._math import sigmoid
-from .._stages import stage
-from .._types import FloatArray, IntArray, Margins, SignArray
+from ..core.margins import Margins
+from ..core.math import sigmoid
+from ..core.registry import stored
+from ..core.stages import stage
+from ..core.state import Array, Field, Flags, Holds, Indices, Inputs, Instance, Sizes, require
+from ..core.types import FloatArray, IntArray, SignArray
 from ..kernels import (
     BLOCK_ENTRIES,
     Kernel,
@@ -25,15 +28,26 @@ from ..kernels import (
     settle_memory_limit,
 )
 from ..native.held_out import held_out_scores
-from ._on_demand import RowSolver, is_worth_it, solve_on_demand
-from ._solved import Solved, SolvedPath, join_columns, scatter
 from .any_learner import single_threaded_blas
-from .base import HeldOut, TrainingOptions
+from .base import HeldOut, Machine, TrainingOptions
+from .on_demand import RowSolver, is_worth_it, solve_on_demand
+from .solved import Solved, SolvedPath, join_columns, scatter
 
 
+@stored("fitted.kernels")
 @dataclass(frozen=True)
 class FittedKernels:
     """Trained kernel machines of all columns: only rows that some column uses are kept."""
+
+    fitted_state: ClassVar[dict[str, Field]] = {
+        "kernel": Holds(Kernel),
+        "support": Indices("s"),
+        "support_inputs": Inputs("sd", optional=True),
+        "coefficients": Array("sT"),
+        "biases": Array("T"),
+        "trained": Flags("T"),
+        "iterations": Array("T", "iu"),
+    }
 
     kernel: Kernel
     support: IntArray
@@ -45,7 +59,7 @@ class FittedKernels:
 
     def scores(self, X: Any) -> FloatArray:
         """Return the scores of new rows, in blocks of bounded memory."""
-        if self.kernel.name == "linear":
+        if self.kernel.is_linear:
             # (X Z') c would take as much time and memory for every new row as there are rows in Z.
             with single_threaded_blas():
                 return np.asarray(X @ (self.support_inputs.T @ self.coefficients)) + self.biases
@@ -58,9 +72,23 @@ class FittedKernels:
         return scores + self.biases
 
     def _kernel_with(self, X: Any) -> FloatArray:
-        if self.kernel.name == "precomputed":
+        if self.kernel.is_precomputed:
             return np.asarray(X[:, self.support], dtype=np.float64)
         return self.kernel.between(X, self.support_inputs)
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check that there are inputs where the kernel reads any."""
+        there = self.support_inputs is not None
+        require(there != self.kernel.is_precomputed, self, "has inputs that its kernel cannot read")
+
+    def check_inputs(self, n_features: int) -> None:
+        """Check that it can read rows of so many inputs."""
+        if self.kernel.is_precomputed:
+            inside = not len(self.support) or self.support.max() < n_features
+            require(inside, self, "has support out of range")
+        else:
+            same = self.support_inputs.shape[1] == n_features
+            require(same, self, "has inputs of another number of features")
 
 
 class ColumnSolver(RowSolver, Protocol):
@@ -97,6 +125,7 @@ class ColumnSolver(RowSolver, Protocol):
         ...
 
 
+@stored("columns.kernel")
 class KernelColumns:
     """The machines of a code, trained by a kernel machine on one Gram matrix.
 
@@ -110,6 +139,12 @@ class KernelColumns:
 
     has_likelihood = False
     path_parameter = "C"
+    fitted_type: ClassVar[type] = FittedKernels
+    shares: ClassVar[str | None] = "rows"
+    fitted_state: ClassVar[dict[str, Field]] = {
+        "solver": Holds(Machine, fitted=False),
+        "has_probability": Instance(bool),
+    }
 
     def __init__(self, solver: ColumnSolver, has_probability: bool = False) -> None:
         self.solver = solver
@@ -260,7 +295,7 @@ def _fitted(kernel: Kernel, X: Any, solved: Solved, number: int) -> FittedKernel
         kernel=kernel,
         support=support,
         # Indexing copies, so that the caller's array is not kept.
-        support_inputs=None if kernel.name == "precomputed" else X[support],
+        support_inputs=None if kernel.is_precomputed else X[support],
         coefficients=np.ascontiguousarray(coefficients[:, support].T),
         biases=solved.biases[number],
         trained=solved.trained[number],

@@ -12,16 +12,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import positive_number, refuse_weightless_classes, weight_array
-from .._types import FloatArray, IntArray, SignArray
-from ..kernels import Kernel, settle_kernel
-from ._kernel_rows import RowSource
-from ._solved import Solved, SolvedPath
-from .base import TrainingOptions
+from ..core.checks import positive_number, refuse_weightless_classes, weight_array
+from ..core.state import INPUTS, Field, Holds, Labels, Sizes, require
+from ..core.types import FloatArray, IntArray, SignArray
+from ..kernels import Kernel, RowSource, kernel_class, settle_kernel
+from .base import Machine, TrainingOptions
 from .kernel_columns import KernelColumns
+from .solved import Solved, SolvedPath
 
 
-class KernelMachine(ClassifierMixin, BaseEstimator):
+class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
     """Base of the binary kernel machines.
 
     A subclass has the parameters `kernel`, `sigma2`, `gamma`, `degree` and `coef0`, and a method
@@ -34,6 +34,29 @@ class KernelMachine(ClassifierMixin, BaseEstimator):
     gamma: Any
     degree: Any
     coef0: Any
+    C: Any
+
+    fitted_state: ClassVar[dict[str, Field]] = {
+        **INPUTS,
+        "classes_": Labels(),
+        "_fitted": Holds(share="dT"),
+    }
+
+    @property
+    def tuned_parameters(self) -> tuple[str, ...]:
+        """The parameters that a search tries by default: C, and the width of the kernel."""
+        return ("C", *kernel_class(self.kernel).tuned_parameters)
+
+    def expected_seconds(self, n_rows: int) -> float:
+        """Return roughly how long tuning and training take on one core: a search."""
+        return 4e-6 * n_rows**2
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check that there is one trained column for two classes."""
+        require(sizes["M"] == 2, self, "does not have two classes")
+        known = type(self._fitted) is self.as_columns().fitted_type and sizes.get("T") == 1
+        require(known and self._fitted.trained.all(), self, "is not trained")
+        self._fitted.check_inputs(sizes["d"])
 
     def as_columns(self) -> Any:
         """Return the machine in the form that `PolychotomyClassifier` trains."""
@@ -156,7 +179,6 @@ class IterativeKernelMachine(KernelMachine):
 
     probabilistic: ClassVar[bool] = False
 
-    C: Any
     memory_limit: Any
 
     def as_columns(self) -> KernelColumns:

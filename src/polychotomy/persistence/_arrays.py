@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..core.state import StateError
 from ._container import read_member
-from ._errors import RefusedError
 
 MAX_DIMENSIONS = 4
 MAX_LENGTH = 1 << 40
@@ -43,12 +43,12 @@ def check_npy(content: bytes, where: str, records: bool = False) -> tuple[tuple[
     elif version == (2, 0):
         shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
     else:
-        raise RefusedError(where, f"has the unknown array format {version}")
+        raise StateError(where, f"has the unknown array format {version}")
     _check_dtype(dtype, where, records)
     if len(shape) > MAX_DIMENSIONS or any(not 0 <= length <= MAX_LENGTH for length in shape):
-        raise RefusedError(where, f"declares the shape {shape!r:.100}")
+        raise StateError(where, f"declares the shape {shape!r:.100}")
     if math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
-        raise RefusedError(where, f"declares the shape {shape!r:.100}, but has not as many entries")
+        raise StateError(where, f"declares the shape {shape!r:.100}, but has not as many entries")
     return shape, dtype
 
 
@@ -58,19 +58,19 @@ def check_npz(content: bytes, where: str, budget: int) -> int:
         infos = {info.filename: info for info in archive.infolist()}
         names = set(infos) - {"_is_array.npy"}
         if names != _SPARSE_MEMBERS or len(infos) != len(archive.infolist()):
-            raise RefusedError(where, "is not a sparse matrix in rows or columns")
+            raise StateError(where, "is not a sparse matrix in rows or columns")
         total = sum(info.file_size for info in infos.values())
         if total > budget:
-            raise RefusedError(where, "unpacks to more than max_size bytes")
+            raise StateError(where, "unpacks to more than max_size bytes")
         shapes = {
             name: check_npy(read_member(archive, info), f"{where}/{name}")
             for name, info in infos.items()
         }
         shape, dtype = shapes["shape.npy"]
         if shape != (2,) or dtype.kind != "i" or shapes["data.npy"][1].kind not in "biuf":
-            raise RefusedError(where, "is not a sparse matrix of numbers")
+            raise StateError(where, "is not a sparse matrix of numbers")
         if np.load(io.BytesIO(archive.read("format.npy"))).item() not in SPARSE_FORMATS:
-            raise RefusedError(where, "is not a sparse matrix in rows or columns")
+            raise StateError(where, "is not a sparse matrix in rows or columns")
     return total
 
 
@@ -81,4 +81,4 @@ def _check_dtype(dtype: Any, where: str, records: bool) -> None:
         return
     plain = dtype.kind in PLAIN_KINDS and dtype.subdtype is None and not dtype.hasobject
     if not plain or not 0 < dtype.itemsize <= MAX_ITEMSIZE:
-        raise RefusedError(where, f"has the type {dtype!r:.60}, which is not a plain one")
+        raise StateError(where, f"has the type {dtype!r:.60}, which is not a plain one")

@@ -16,9 +16,9 @@ import zipfile
 from collections.abc import Mapping
 from typing import Any
 
-from ._errors import RefusedError
+from ..core.state import StateError
 
-FORMAT = 1
+FORMAT = 2
 HEADER, SCHEMA = "header.json", "schema.json"
 MAX_MEMBERS = 200_000
 MAX_JSON_BYTES = 64 << 20
@@ -61,13 +61,13 @@ def unpack(data: bytes, max_size: int) -> tuple[dict[str, Any], dict[str, bytes]
         refuse_newer(header)
         total = sum(info.file_size for info in infos.values())
         if total > max_size:
-            raise RefusedError(
+            raise StateError(
                 "The file",
                 f"unpacks to {total} bytes, more than the {max_size} of max_size; pass a larger "
                 "max_size to load if you expected a model of this size",
             )
         if SCHEMA not in infos or infos[SCHEMA].file_size > MAX_JSON_BYTES:
-            raise RefusedError("The file", "has no schema, or one that is too large")
+            raise StateError("The file", "has no schema, or one that is too large")
         members = {name: read_member(archive, infos[name]) for name in infos if name != HEADER}
     return header, members
 
@@ -76,9 +76,9 @@ def refuse_newer(header: Mapping[str, Any]) -> None:
     """Refuse a format that this version of the library does not know."""
     number = header.get("format")
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise RefusedError("The header", f"has no valid format number, but {number!r:.50}")
+        raise StateError("The header", f"has no valid format number, but {number!r:.50}")
     if number > FORMAT:
-        raise RefusedError(
+        raise StateError(
             "The file",
             f"has format {number}, written by polychotomy {header.get('polychotomy')!s:.50}; this "
             f"version reads formats up to {FORMAT}. Upgrade polychotomy to load it",
@@ -90,7 +90,7 @@ def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     with archive.open(info) as stream:
         content = stream.read(info.file_size + 1)
     if len(content) != info.file_size:
-        raise RefusedError(info.filename, "is not as long as it declares")
+        raise StateError(info.filename, "is not as long as it declares")
     return content
 
 
@@ -107,15 +107,15 @@ def json_object(content: bytes, where: str) -> dict[str, Any]:
     """Parse a JSON object."""
     parsed = json.loads(content)
     if not isinstance(parsed, dict):
-        raise RefusedError(where, "is not a JSON object")
+        raise StateError(where, "is not a JSON object")
     return parsed
 
 
 def _open(data: bytes) -> zipfile.ZipFile:
     if not data.startswith(b"PK"):
-        raise RefusedError("The file", "is not a polychotomy model file")
+        raise StateError("The file", "is not a polychotomy model file")
     if data != sealed(data):
-        raise RefusedError("The file", "is damaged or incomplete: its checksum does not match")
+        raise StateError("The file", "is damaged or incomplete: its checksum does not match")
     return zipfile.ZipFile(io.BytesIO(data))
 
 
@@ -123,15 +123,15 @@ def _infos(archive: zipfile.ZipFile, most: int) -> dict[str, zipfile.ZipInfo]:
     listed = archive.infolist()
     infos = {info.filename: info for info in listed}
     if len(listed) > most or len(infos) != len(listed):
-        raise RefusedError("The file", "has too many members, or two of the same name")
+        raise StateError("The file", "has too many members, or two of the same name")
     for name, info in infos.items():
         ordinary = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
         if not MEMBER_NAME.fullmatch(name) or not ordinary or info.flag_bits & 0x1:
-            raise RefusedError(f"The member {name!r:.60}", "does not belong into a model file")
+            raise StateError(f"The member {name!r:.60}", "does not belong into a model file")
     return infos
 
 
 def _header(archive: zipfile.ZipFile, infos: Mapping[str, zipfile.ZipInfo]) -> dict[str, Any]:
     if HEADER not in infos or infos[HEADER].file_size > MAX_JSON_BYTES:
-        raise RefusedError("The file", "has no header, or one that is too large")
+        raise StateError("The file", "has no header, or one that is too large")
     return json_object(read_member(archive, infos[HEADER]), "The header")

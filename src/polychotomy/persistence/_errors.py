@@ -15,10 +15,3 @@ class ModelFileError(ValueError):
     ...
     polychotomy.persistence._errors.ModelFileError: The file is not a polychotomy model file.
     """
-
-
-class RefusedError(Exception):
-    """Something that must not be in a model file: where it is, and what is wrong with it."""
-
-    def __init__(self, where: str, what: str) -> None:
-        super().__init__(f"{where} {what}")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO
 
-from . import _atomic
+from ..core import files
+from ..core.state import StateError
 from ._container import SCHEMA, json_object, pack, plain_zip, read_header, unpack
-from ._errors import ModelFileError, RefusedError
+from ._errors import ModelFileError
 
 # Larger models are loaded only on request, so that a small file cannot fill the memory.
 MAX_SIZE = 1 << 30
@@ -64,21 +65,24 @@ def save(
     True
     """
     if not hasattr(file, "write"):
-        _atomic.refuse(file)
+        files.refuse(file)
     data = _packed(model, feature_types, metadata)
     if hasattr(file, "write"):
         file.write(data)
     else:
-        _atomic.write(file, data)
+        files.write(file, data)
 
 
-def load(file: File, *, max_size: int = MAX_SIZE) -> Any:
+def load(file: File, *, trusted: Iterable[type] = (), max_size: int = MAX_SIZE) -> Any:
     """Load a model that was saved by `save`; no code of the file's maker is run.
 
     Parameters
     ----------
     file : str, path or binary file
         Where from.
+    trusted : iterable of type, default=()
+        Parts of your own that the file may hold. They are registered, and what the file holds of
+        them is checked against the fitted state that they declare.
     max_size : int, default=1 GiB
         How many bytes the file may unpack to.
 
@@ -109,7 +113,9 @@ def load(file: File, *, max_size: int = MAX_SIZE) -> Any:
     """
     data = _read(file)
     try:
-        header, model = _restored(data, max_size)
+        header, model = _restored(data, max_size, list(trusted))
+    except ModelFileError:
+        raise
     except Exception as error:
         raise _refused(error, _other_version(data)) from None
     _warn_of_version(header, model)
@@ -164,39 +170,45 @@ def _packed(
     import skops.io
 
     from ._header import header_of
+    from ._names import Names
     from ._schema import compacted
 
     header = header_of(model, feature_types, metadata)
     try:
         with zipfile.ZipFile(io.BytesIO(skops.io.dumps(model))) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}
-        schema, files = compacted(json.loads(members[SCHEMA]), members)
+        schema, files = compacted(json.loads(members[SCHEMA]), members, Names())
         data = pack(header, {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **files})
         # What is written can be read again, or it is not written.
-        _restored(data, max(MAX_SIZE, 2 * sum(map(len, members.values()))))
+        _restored(data, max(MAX_SIZE, 2 * sum(map(len, members.values()))), None)
     except Exception as error:
         raise ModelFileError(
             f"This model cannot be saved safely: {_sentence(error)} Change that, or use pickle or "
             "joblib for a file that only you will load."
-        ) from (None if isinstance(error, RefusedError) else error)
+        ) from (None if isinstance(error, StateError) else error)
     return data
 
 
-def _restored(data: bytes, max_size: int) -> tuple[dict[str, Any], Any]:
+def _restored(data: bytes, max_size: int, trusted: list[type] | None) -> tuple[dict[str, Any], Any]:
     import skops.io
 
-    from ._allowed import trusted
+    from ._format_1 import upgraded
     from ._model import check_model
-    from ._schema import check_schema
+    from ._names import Names
+    from ._schema import check_schema, children_of
 
+    names = Names(trusted)
     header, members = unpack(data, max_size)
     schema = json_object(members[SCHEMA], "The schema")
-    check_schema(schema, members, max_size - sum(map(len, members.values())))
+    if header["format"] == 1:
+        upgraded(schema, children_of)
+    check_schema(schema, members, max_size - sum(map(len, members.values())), names)
+    members[SCHEMA] = json.dumps(schema).encode()
     with warnings.catch_warnings():
         # One warning for the whole file follows.
         warnings.simplefilter("ignore")
-        model = skops.io.loads(plain_zip(members), trusted=trusted())
-        check_model(model)
+        model = skops.io.loads(plain_zip(members), trusted=names.trusted())
+        check_model(model, names)
     return header, model
 
 
@@ -229,7 +241,7 @@ def _other_version(data: bytes) -> str:
 
 
 def _sentence(error: Exception) -> str:
-    if isinstance(error, RefusedError):
+    if isinstance(error, StateError):
         text = f"{error}."
     elif isinstance(error, RecursionError):
         text = "it is nested too deeply."

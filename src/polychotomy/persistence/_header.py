@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ..classifier import PolychotomyClassifier
 from ..machines.kernel_machine import KernelMachine
+from ..pipe.classifier import PolychotomyClassifier
 from ..probabilistic_svc import ProbabilisticSVC
-from ..search import TwoStepSearchCV
+from ..tuning.search import TwoStepSearchCV
 from ._container import FORMAT
 from ._errors import ModelFileError
 

@@ -9,13 +9,11 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
-from .._types import Codebook
-from ..classifier import PolychotomyClassifier
-from ..machines.kernel_machine import KernelMachine
-from ._errors import RefusedError
+from ..core.codebook import Codebook
+from ..core.state import State, StateError
+from ._names import Names
 from ._sklearn_checks import check_sklearn
 from ._values import integer
-from .checks import CHECKS, check_own
 
 # A model of more inputs is not tried out: the row alone could be larger than memory.
 MAX_TRIED = 1 << 22
@@ -24,67 +22,72 @@ MAX_JOBS = 1024
 WORDS = frozenset({"ColumnTransformer", "OneHotEncoder", "OrdinalEncoder", "SimpleImputer"})
 
 
-def check_model(model: Any) -> None:
+def check_model(model: Any, names: Names) -> None:
     """Check a model, and everything in it, before any of it is used.
 
     Objects are checked after what is inside them. What the checks let pass is then tried out on
     one row, so that a parameter that makes no sense is found out here, and not in use.
     """
     if not isinstance(model, BaseEstimator):
-        raise RefusedError("The file", f"holds a {type(model).__name__:.60} in place of a model")
-    estimators: list[Any] = []
-    seen: dict[int, Any] = {}
-    _visit(model, seen, estimators)
-    numeric = not any(type(part).__name__ in WORDS for part in seen.values())
-    if numeric and not any(model is estimator for estimator in estimators):
-        estimators.append(model)
-    for estimator in estimators:
+        raise StateError("The file", f"holds a {type(model).__name__:.60} in place of a model")
+    visit = _Visit(names)
+    visit.go(model)
+    numeric = not any(type(part).__name__ in WORDS for part in visit.seen.values())
+    if numeric and not any(model is estimator for estimator in visit.estimators):
+        visit.estimators.append(model)
+    for estimator in visit.estimators:
         _try_out(estimator)
 
 
-def _visit(value: Any, seen: dict[int, Any], estimators: list[Any]) -> None:
-    if id(value) in seen or value is None or isinstance(value, str | int | float):
-        return
-    seen[id(value)] = value
-    if issparse(value):
-        # SciPy's products do not check indices.
-        value.check_format(full_check=True)
-    elif isinstance(value, dict):
-        for each in value.values():
-            _visit(each, seen, estimators)
-    elif isinstance(value, list | tuple | set):
-        for each in value:
-            _visit(each, seen, estimators)
-    elif isinstance(value, np.ndarray):
-        if value.dtype == object:
-            for each in value.ravel().tolist():
-                _visit(each, seen, estimators)
-    elif hasattr(value, "__dict__") and not isinstance(value, type):
-        _visit_object(value, seen, estimators)
+class _Visit:
+    """One pass over all objects of a model, the inner ones first."""
 
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.state = State(names.knows)
+        self.seen: dict[int, Any] = {}
+        self.estimators: list[Any] = []
 
-def _visit_object(value: Any, seen: dict[int, Any], estimators: list[Any]) -> None:
-    if isinstance(value, Codebook):
-        return
-    for each in vars(value).values():
-        _visit(each, seen, estimators)
-    if vars(value).get("n_jobs") is not None:
-        integer(value, "n_jobs", -MAX_JOBS, MAX_JOBS)
-    module = type(value).__module__
-    if type(value) in CHECKS:
-        check_own(value)
-        if isinstance(value, PolychotomyClassifier | KernelMachine):
-            estimators.append(value)
-    elif module.startswith("sklearn."):
-        check_sklearn(value)
-    elif not module.startswith(("numpy", "builtins", "scipy.interpolate")):
-        # Only a class on the list without a check comes here: others cannot be in a file.
-        raise RefusedError(f"The type {module}.{type(value).__name__}", "has no check")
+    def go(self, value: Any) -> None:
+        if id(value) in self.seen or value is None or isinstance(value, str | int | float):
+            return
+        self.seen[id(value)] = value
+        if issparse(value):
+            # SciPy's products do not check indices.
+            value.check_format(full_check=True)
+        elif isinstance(value, dict):
+            for each in value.values():
+                self.go(each)
+        elif isinstance(value, list | tuple | set):
+            for each in value:
+                self.go(each)
+        elif isinstance(value, np.ndarray):
+            if value.dtype == object:
+                for each in value.ravel().tolist():
+                    self.go(each)
+        elif hasattr(value, "__dict__") and not isinstance(value, type | Codebook):
+            self._object(value)
+
+    def _object(self, value: Any) -> None:
+        for each in vars(value).values():
+            self.go(each)
+        if vars(value).get("n_jobs") is not None:
+            integer(value, "n_jobs", -MAX_JOBS, MAX_JOBS)
+        module = type(value).__module__
+        if self.names.knows(type(value)):
+            fitted = self.state.sizes_of(value) is not None
+            if fitted and hasattr(value, "predict"):
+                self.estimators.append(value)
+        elif module.startswith("sklearn."):
+            check_sklearn(value)
+        elif not module.startswith(("numpy", "builtins", "scipy.interpolate")):
+            # Only a class on the list without a check comes here: others cannot be in a file.
+            raise StateError(f"The type {module}.{type(value).__name__}", "has no check")
 
 
 def _try_out(estimator: Any) -> None:
-    ready = "decoder_" in vars(estimator) or not isinstance(estimator, PolychotomyClassifier)
     width = getattr(estimator, "n_features_in_", None)
+    ready = getattr(estimator, "is_ready", True)
     if not ready or width is None or width > MAX_TRIED or not hasattr(estimator, "predict"):
         return
     row = np.zeros((1, width))
@@ -95,4 +98,4 @@ def _try_out(estimator: Any) -> None:
             estimator.predict_proba(row)
         repr(estimator)
     if answer.shape != (1,) or answer[0] not in estimator.classes_:
-        raise RefusedError("The model", "predicts something else than its classes")
+        raise StateError("The model", "predicts something else than its classes")

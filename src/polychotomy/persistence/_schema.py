@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _allowed
+from ..core.state import StateError
+from . import _names
 from ._arrays import check_npy, check_npz
 from ._container import SCHEMA
-from ._errors import RefusedError
 
 Node = dict[str, Any]
 MAX_DEPTH = 150
@@ -28,11 +28,15 @@ _DICT = frozenset({"builtins.dict"})
 
 
 class _Loader(NamedTuple):
-    """What a loader may build, and which keys its nodes have."""
+    """What a loader may build, and which keys its nodes have.
+
+    `names` are fixed; `looked_up` says which of the names that `Names` knows it may have besides.
+    """
 
     names: frozenset[str]
     keys: frozenset[str]
     children: Callable[[Node], Iterator[tuple[str, Any]]]
+    looked_up: str = ""
 
 
 def _none(node: Node) -> Iterator[tuple[str, Any]]:
@@ -42,7 +46,7 @@ def _none(node: Node) -> Iterator[tuple[str, Any]]:
 def _items(node: Node) -> Iterator[tuple[str, Any]]:
     content = node["content"]
     if not isinstance(content, list):
-        raise RefusedError("A list", "has no list of items")
+        raise StateError("A list", "has no list of items")
     for number, item in enumerate(content):
         yield f"[{number}]", item
 
@@ -50,7 +54,7 @@ def _items(node: Node) -> Iterator[tuple[str, Any]]:
 def _dict(node: Node) -> Iterator[tuple[str, Any]]:
     yield " (the types of its keys)", node["key_types"]
     if not isinstance(node["content"], dict):
-        raise RefusedError("A dict", "has no dict of items")
+        raise StateError("A dict", "has no dict of items")
     for key, value in node["content"].items():
         yield f".{key:.60}", value
 
@@ -76,44 +80,60 @@ def _tree(node: Node) -> Iterator[tuple[str, Any]]:
 
 
 def _loader(
-    names: Any, keys: str, children: Callable[[Node], Iterator[tuple[str, Any]]]
+    names: Any,
+    keys: str,
+    children: Callable[[Node], Iterator[tuple[str, Any]]],
+    looked_up: str = "",
 ) -> _Loader:
-    return _Loader(frozenset(names), frozenset(keys.split()), children)
+    return _Loader(frozenset(names), frozenset(keys.split()), children, looked_up)
 
 
 # In the order of their children skops builds nodes, and later ones may refer to earlier ones.
 _LOADERS = {
-    "ConstructorFromReduceNode": _loader({_allowed.CODEBOOK}, "content", _content),
+    "ConstructorFromReduceNode": _loader((), "content", _content, "codebook"),
     "DTypeNode": _loader({"numpy.dtype"}, "content", _content),
     "DictNode": _loader(_DICT, "content key_types", _dict),
-    "FunctionNode": _loader(_allowed.FUNCTIONS, "", _none),
+    "FunctionNode": _loader((), "", _none, "function"),
     "JsonNode": _loader({"builtins.str"}, "content is_json", _none),
     "ListNode": _loader({"builtins.list"}, "content", _items),
-    "MaskedArrayNode": _loader(_allowed.MASKED, "content", _masked),
+    "MaskedArrayNode": _loader(_names.MASKED, "content", _masked),
     "NdArrayNode": _loader(
-        _allowed.NUMPY_SCALARS | {"numpy.ndarray"}, "type file content shape", _array
+        _names.NUMPY_SCALARS | {"numpy.ndarray"}, "type file content shape", _array
     ),
-    "ObjectNode": _loader(
-        _allowed.OWN | _allowed.SKLEARN | _allowed.SKLEARN_ONCE, "content", _content
-    ),
+    "ObjectNode": _loader(_names.SKLEARN_PRIVATE, "content", _content, "class"),
     "SetNode": _loader({"builtins.set"}, "content", _items),
     "SliceNode": _loader({"builtins.slice"}, "content", _none),
-    "SparseMatrixNode": _loader(_allowed.SPARSE, "type file", _none),
-    "TreeNode": _loader({_allowed.TREE}, "content __reduce__", _tree),
+    "SparseMatrixNode": _loader(_names.SPARSE, "type file", _none),
+    "TreeNode": _loader({_names.TREE}, "content __reduce__", _tree),
     "TupleNode": _loader({"builtins.tuple"}, "content", _items),
-    "TypeNode": _loader(_allowed.TYPES, "", _none),
+    "TypeNode": _loader(_names.TYPES, "", _none),
 }
 
 
-def check_schema(schema: Node, members: dict[str, bytes], max_size: int) -> None:
-    """Refuse a schema with anything in it that is not on the list, or with wrong arrays."""
-    unused = _Walk(members, max_size).run(schema) - {SCHEMA}
+def children_of(node: Node) -> list[Any]:
+    """Return the nodes below a node, in the order in which skops builds them."""
+    loader = _LOADERS.get(str(node.get("__loader__")))
+    return [] if loader is None else [child for _, child in loader.children(node)]
+
+
+def check_schema(
+    schema: Node, members: dict[str, bytes], max_size: int, names: _names.Names
+) -> None:
+    """Refuse a schema with anything in it that is not on the list, or with wrong arrays.
+
+    Names of files are replaced by those that skops imports from.
+    """
+    unused = _Walk(members, max_size, names).run(schema) - {SCHEMA}
     if unused:
-        raise RefusedError(f"The member {min(unused)!r}", "belongs to no part of the model")
+        raise StateError(f"The member {min(unused)!r}", "belongs to no part of the model")
 
 
-def compacted(schema: Node, members: dict[str, bytes]) -> tuple[Node, dict[str, bytes]]:
+def compacted(
+    schema: Node, members: dict[str, bytes], names: _names.Names
+) -> tuple[Node, dict[str, bytes]]:
     """Give objects and files numbers from 0 on, and write what occurs several times only once.
+
+    Classes get the names that they have in files.
 
     skops numbers objects by their addresses, which differ from run to run, and repeats objects that
     have several places in the model; it takes a number that it knows for the object itself.
@@ -131,10 +151,11 @@ def compacted(schema: Node, members: dict[str, bytes]) -> tuple[Node, dict[str, 
         if "file" in node:
             name = f"{len(files)}.{node['file'].rpartition('.')[2]}"
             files[name], node["file"] = members[node["file"]], name
+        name = names.public(f"{node['__module__']}.{node['__class__']}")
+        node["__module__"], _, node["__class__"] = name.rpartition(".")
         # Nodes that are not on the list stay as they are: the check refuses them by name.
-        if node["__loader__"] in _LOADERS:
-            for _, child in _LOADERS[node["__loader__"]].children(node):
-                visit(child)
+        for child in children_of(node):
+            visit(child)
 
     visit(schema)
     return schema, files
@@ -143,8 +164,9 @@ def compacted(schema: Node, members: dict[str, bytes]) -> tuple[Node, dict[str, 
 class _Walk:
     """One pass over all nodes of a schema."""
 
-    def __init__(self, members: dict[str, bytes], max_size: int) -> None:
+    def __init__(self, members: dict[str, bytes], max_size: int, names: _names.Names) -> None:
         self.members = members
+        self.names = names
         self.budget = max_size
         self.unused = set(members)
         self.known: dict[int, Node] = {}
@@ -152,21 +174,23 @@ class _Walk:
 
     def run(self, schema: Node) -> set[str]:
         if not isinstance(schema.get("protocol"), int):
-            raise RefusedError("The schema", "has no protocol number")
-        self.visit({key: schema[key] for key in schema if key not in _TOP}, "model", 0)
+            raise StateError("The schema", "has no protocol number")
+        top = {key: schema[key] for key in schema if key not in _TOP}
+        self.visit(top, "model", 0)
+        schema.update(top)
         return self.unused
 
     def visit(self, node: Any, where: str, depth: int) -> None:
         if depth > MAX_DEPTH:
-            raise RefusedError(where[:60], "is nested too deeply")
+            raise StateError(where[:60], "is nested too deeply")
         if not isinstance(node, dict):
-            raise RefusedError(where, "is not described by a node")
+            raise StateError(where, "is not described by a node")
         number = node.get("__id__")
         if isinstance(number, bool) or not isinstance(number, int):
-            raise RefusedError(where, "has no number")
+            raise StateError(where, "has no number")
         if number in self.known:
             if set(node) != {"__id__"} or number in self.open:
-                raise RefusedError(where, "has the number of another object")
+                raise StateError(where, "has the number of another object")
             return
         loader = self.checked_loader(node, where)
         self.known[number] = node
@@ -185,12 +209,15 @@ class _Walk:
         name = f"{node.get('__module__')}.{node.get('__class__')}"
         kind = node.get("__loader__")
         if not isinstance(kind, str) or kind not in _LOADERS:
-            raise RefusedError(where, _not_listed(kind, name))
+            raise StateError(where, _not_listed(kind, name))
         loader = _LOADERS[kind]
-        if name not in loader.names:
-            raise RefusedError(where, _not_listed(kind, name))
+        real = self.names.real(name)
+        if real is not None and self.names.is_trusted(name, real, loader.looked_up):
+            node["__module__"], _, node["__class__"] = real.rpartition(".")
+        elif name not in loader.names:
+            raise StateError(where, _not_listed(kind, name))
         if set(node) - _COMMON - loader.keys:
-            raise RefusedError(where, "has keys that do not belong there")
+            raise StateError(where, "has keys that do not belong there")
         return loader
 
     def check_JsonNode(self, node: Node, where: str) -> None:
@@ -202,79 +229,79 @@ class _Walk:
             end is None or isinstance(end, int | str) for end in content.values()
         )
         if not fine:
-            raise RefusedError(where, "is not a slice")
+            raise StateError(where, "is not a slice")
 
     def check_NdArrayNode(self, node: Node, where: str) -> None:
         scalar = node["__class__"] != "ndarray"
         if node["type"] == "json" and not scalar:
             if "file" in node:
-                raise RefusedError(where, "has a file that it does not read")
+                raise StateError(where, "has a file that it does not read")
             return
         if node["type"] != "numpy" or "content" in node or "shape" in node:
-            raise RefusedError(where, "is not an array of a known kind")
+            raise StateError(where, "is not an array of a known kind")
         # Only the nodes of a decision tree are records; `finish_TreeNode` looks at them.
         shape, _ = check_npy(
             self.file(node, ".npy", where), where, records=where.endswith(".nodes")
         )
         if scalar and shape != ():
-            raise RefusedError(where, "is not a single number")
+            raise StateError(where, "is not a single number")
 
     def finish_NdArrayNode(self, node: Node, where: str) -> None:
         if node["type"] == "json" and self.resolved(node["shape"])["__loader__"] != "TupleNode":
-            raise RefusedError(where, "has no shape")
+            raise StateError(where, "has no shape")
 
     def check_SparseMatrixNode(self, node: Node, where: str) -> None:
         if node["type"] != "scipy":
-            raise RefusedError(where, "is not a sparse matrix of a known kind")
+            raise StateError(where, "is not a sparse matrix of a known kind")
         self.budget -= check_npz(self.file(node, ".npz", where), where, self.budget)
 
     def finish_DictNode(self, node: Node, where: str) -> None:
         types = self.resolved(node["key_types"])
         if types["__loader__"] != "ListNode" or len(types["content"]) != len(node["content"]):
-            raise RefusedError(where, "does not say of what types its keys are")
+            raise StateError(where, "does not say of what types its keys are")
         for key_type in map(self.resolved, types["content"]):
             name = f"{key_type.get('__module__')}.{key_type.get('__class__')}"
-            if key_type["__loader__"] != "TypeNode" or name not in _allowed.KEY_TYPES:
-                raise RefusedError(where, "has keys that are neither strings nor numbers")
+            if key_type["__loader__"] != "TypeNode" or name not in _names.KEY_TYPES:
+                raise StateError(where, "has keys that are neither strings nor numbers")
 
     def finish_ObjectNode(self, node: Node, where: str) -> None:
         content = self.resolved(node["content"])
         empty = content["__loader__"] == "JsonNode" and self.plain(content, where) is None
         if not empty and (content["__loader__"] != "DictNode" or not self.has_str_keys(content)):
-            raise RefusedError(where, "has no attributes")
+            raise StateError(where, "has no attributes")
 
     def finish_ConstructorFromReduceNode(self, node: Node, where: str) -> None:
         content = self.resolved(node["content"])
         if content["__loader__"] != "TupleNode" or len(content["content"]) != 2:
-            raise RefusedError(where, "is not made of a matrix and a name")
+            raise StateError(where, "is not made of a matrix and a name")
         matrix, name = map(self.resolved, content["content"])
         fine = matrix["__loader__"] == "NdArrayNode" and matrix["type"] == "numpy"
         if not fine or name["__loader__"] != "JsonNode":
-            raise RefusedError(where, "is not made of a matrix and a name")
+            raise StateError(where, "is not made of a matrix and a name")
         if not isinstance(self.plain(name, where), str):
-            raise RefusedError(where, "is not made of a matrix and a name")
+            raise StateError(where, "is not made of a matrix and a name")
 
     def finish_TreeNode(self, node: Node, where: str) -> None:
         """Check the sizes that scikit-learn's tree takes on trust when it is built."""
         args = self.resolved(node["__reduce__"]["args"])
         state = self.resolved(node["content"])
         if args["__loader__"] != "TupleNode" or len(args["content"]) != 3:
-            raise RefusedError(where, "has no sizes")
+            raise StateError(where, "has no sizes")
         n_features, n_classes, n_outputs = map(self.resolved, args["content"])
         features, outputs = self.integer(n_features, where), self.integer(n_outputs, where)
         classes = self.array(n_classes, where)
         fine = classes.shape == (1,) and classes.dtype == np.intp and 1 <= classes[0] < 1 << 31
         if outputs != 1 or not 1 <= features < 1 << 31 or not fine:
-            raise RefusedError(where, "has sizes that do not fit a tree of one output")
+            raise StateError(where, "has sizes that do not fit a tree of one output")
         if state["__loader__"] != "DictNode" or not self.has_str_keys(state):
-            raise RefusedError(where, "has no nodes")
+            raise StateError(where, "has no nodes")
         content = {name: self.resolved(part) for name, part in state["content"].items()}
         if set(content) != {"max_depth", "node_count", "nodes", "values"}:
-            raise RefusedError(where, "has no nodes")
+            raise StateError(where, "has no nodes")
         nodes, values = self.array(content["nodes"], where), self.array(content["values"], where)
         count = self.integer(content["node_count"], where)
         if nodes.shape != (count,) or values.shape != (count, 1, int(classes[0])) or count < 1:
-            raise RefusedError(where, "has not as many nodes as it declares")
+            raise StateError(where, "has not as many nodes as it declares")
         self.integer(content["max_depth"], where)
 
     def has_str_keys(self, node: Node) -> bool:
@@ -286,10 +313,10 @@ class _Walk:
 
     def plain(self, node: Node, where: str) -> Any:
         if node["__loader__"] != "JsonNode" or not isinstance(node["content"], str):
-            raise RefusedError(where, "is not a plain value")
+            raise StateError(where, "is not a plain value")
         value = json.loads(node["content"])
         if value is not None and not isinstance(value, str | int | float):
-            raise RefusedError(where, "is not a plain value")
+            raise StateError(where, "is not a plain value")
         return value
 
     def integer(self, node: Node, where: str) -> int:
@@ -298,12 +325,12 @@ class _Walk:
         else:
             value = self.plain(node, where)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 62:
-            raise RefusedError(where, "has a size that is not a whole number")
+            raise StateError(where, "has a size that is not a whole number")
         return value
 
     def array(self, node: Node, where: str) -> np.ndarray[Any, Any]:
         if node["__loader__"] != "NdArrayNode" or node["type"] != "numpy":
-            raise RefusedError(where, "is not an array")
+            raise StateError(where, "is not an array")
         loaded: np.ndarray[Any, Any] = np.load(
             io.BytesIO(self.members[node["file"]]), allow_pickle=False
         )
@@ -313,7 +340,7 @@ class _Walk:
         name = node.get("file")
         # Each file has one reader, so that a small file cannot be unfolded into a large model.
         if not isinstance(name, str) or not name.endswith(suffix) or name not in self.unused:
-            raise RefusedError(where, f"names the file {name!r:.60}, which is not there for it")
+            raise StateError(where, f"names the file {name!r:.60}, which is not there for it")
         self.unused.discard(name)
         return self.members[name]
 
@@ -325,4 +352,7 @@ def _not_listed(kind: Any, name: str) -> str:
         return f"is a method of {name:.100}, which a model file cannot hold"
     if kind in ("RandomStateNode", "RandomGeneratorNode"):
         return "is a random generator, which a model file cannot hold; an integer would do"
-    return f"is of the type {name:.100}, which is not on the list of what a model file may hold"
+    return (
+        f"is of the type {name:.100}, which is not on the list of what a model file may hold (a "
+        "registered class of your own: load it with trusted=[...])"
+    )

@@ -1,21 +1,16 @@
-"""Small checks of attributes, each with a sentence that names what is wrong."""
+"""Small checks of attributes of scikit-learn's estimators, each with a sentence."""
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from ._errors import RefusedError
+from ..core.state import is_number as is_number
+from ..core.state import require as require
 
-FLOAT, INT, SIGNS, BOOL = "f", "iu", "i", "b"
-
-
-def require(condition: Any, owner: Any, what: str) -> None:
-    """Refuse an object of which something does not hold."""
-    if not condition:
-        raise RefusedError(f"The {type(owner).__name__} in the model", what)
+INT = "iu"
 
 
 def instance(owner: Any, name: str, kind: type | tuple[type, ...]) -> Any:
@@ -49,20 +44,6 @@ def indices(owner: Any, name: str, length: int | None, below: int | None) -> Any
     return value
 
 
-def is_number(value: Any) -> bool:
-    """Say whether a value is a finite number."""
-    return (
-        isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
-    )
-
-
-def number(owner: Any, name: str) -> float:
-    """Return an attribute after checking that it is a finite number."""
-    value = vars(owner).get(name)
-    require(is_number(value), owner, f"has a {name} that is not a finite number")
-    return float(value)
-
-
 def integer(owner: Any, name: str, low: int, high: int) -> int:
     """Return an attribute after checking that it is a whole number within bounds."""
     value = vars(owner).get(name)
@@ -79,17 +60,3 @@ def labels(owner: Any, at_least: int = 2) -> Any:
     ordered = len(np.unique(value)) == len(value) and bool((value == np.unique(value)).all())
     require(len(value) >= at_least and ordered, owner, "has classes_ that are not in order")
     return value
-
-
-def matrix_width(owner: Any, name: str, n_rows: int | None) -> int:
-    """Return the number of columns of a dense or sparse matrix of numbers."""
-    from scipy.sparse import issparse
-
-    value = vars(owner).get(name)
-    if issparse(value):
-        require(value.format == "csr" and value.dtype == np.float64, owner, f"has no valid {name}")
-        require(np.isfinite(value.data).all(), owner, f"has a NaN or infinite value in {name}")
-    else:
-        array(owner, name, (n_rows, None), FLOAT)
-    require(n_rows is None or value.shape[0] == n_rows, owner, f"has {name} of another length")
-    return int(value.shape[1])

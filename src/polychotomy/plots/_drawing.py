@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._matplotlib import pyplot
-
 # Petroff (2021), Accessible color sequences for data visualization: told apart with any
 # deficiency of colour vision, and neither too light for white nor too dark for black.
 PALETTE = (
@@ -25,6 +23,17 @@ PALETTE = (
     "#92dadd",
 )
 MARKERS = "os^Dv<>Ph8"
+
+
+def pyplot() -> Any:
+    """Return ``matplotlib.pyplot``, imported when something is drawn, or say how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "Drawing needs matplotlib; install it with: pip install 'polychotomy[plot]'."
+        ) from error
+    return plt
 
 
 def axes(ax: Any, width: float, height: float) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..classifier import PolychotomyClassifier
+from ..pipe.classifier import PolychotomyClassifier
 
 
 def find_classifier(estimator: Any) -> tuple[PolychotomyClassifier, list[Any]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from .._types import Codebook
-from ._drawing import class_labels
+from ..core.codebook import Codebook
+from ._drawing import class_labels, pyplot
 from ._estimators import find_classifier
 
 
@@ -94,6 +95,32 @@ class CodebookDisplay:
             Itself.
         """
         labels = class_labels(self.classes, self.codebook.n_classes)
-        self.ax_ = self.codebook.plot(ax, labels.tolist())
+        self.ax_ = draw_codebook(self.codebook, ax, labels.tolist())
         self.figure_ = self.ax_.figure
         return self
+
+
+def draw_codebook(codebook: Codebook, ax: Any = None, classes: Sequence[Any] | None = None) -> Any:
+    """Draw a codebook as a heat map, and return the axes."""
+    plt = pyplot()
+    from matplotlib.colors import BoundaryNorm, ListedColormap
+
+    if ax is None:
+        height = 1.2 + 0.3 * codebook.n_classes
+        width = 2.0 + 0.3 * min(codebook.n_columns, 40)
+        _, ax = plt.subplots(figsize=(width, height), layout="constrained")
+    # Told apart without colour as well: the negative side is light, the positive one dark.
+    colours = ListedColormap(["#fdb863", "#f0f0f0", "#542788"])
+    norm = BoundaryNorm([-1.5, -0.5, 0.5, 1.5], colours.N)
+    image = ax.imshow(
+        codebook.matrix, cmap=colours, norm=norm, aspect="auto", interpolation="nearest"
+    )
+    shrink = min(1.0, 6.0 / codebook.n_classes)
+    bar = ax.figure.colorbar(image, ax=ax, ticks=[-1, 0, 1], shrink=shrink, aspect=12)
+    bar.ax.set_yticklabels(["negative", "not used", "positive"])
+    names = range(codebook.n_classes) if classes is None else classes
+    ax.set_yticks(range(codebook.n_classes), [str(name) for name in names])
+    step = max(1, -(-codebook.n_columns // 20))
+    ax.set_xticks(range(0, codebook.n_columns, step))
+    ax.set(xlabel="binary problem", ylabel="class", title=codebook.name.replace("_", " "))
+    return ax

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import listed
-from .._types import FloatArray, IntArray
+from ..core.checks import listed
+from ..core.types import FloatArray, IntArray
 from ._drawing import PALETTE, axes, class_styles, put_legend, text_colour
 
 # Points of the grid are asked in pieces of this many, so that memory stays bounded.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import finite_array
+from ..core.checks import finite_array
 from ._drawing import PALETTE, axes
 
 

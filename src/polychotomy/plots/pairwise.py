@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import one_of
-from .._matplotlib import pyplot
-from .._types import FloatArray, Margins
+from ..core.checks import one_of
+from ..core.margins import Margins
+from ..core.types import FloatArray
 from ..decoding import PairwiseCoupling
-from ..explanation import Explanation
-from ._drawing import axes, class_labels, readable_on, text_colour
+from ..pipe.explanation import Explanation
+from ._drawing import axes, class_labels, pyplot, readable_on, text_colour
 from ._estimators import find_classifier
 
 # With more classes there is no room for numbers in the cells.

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
-from .._checks import listed, one_of, probability_array
-from .._types import FloatArray, IntArray
+from ..core.checks import listed, one_of, probability_array
+from ..core.types import FloatArray, IntArray
 from ._drawing import PALETTE, axes, class_labels, class_styles, put_legend, text_colour
 
 STRATEGIES = ("uniform", "quantile")

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import listed, one_of
-from .._types import FloatArray
-from ..method_sweep import MethodSweep
-from ..search import TwoStepSearchCV
+from ..core.checks import listed, one_of
+from ..core.types import FloatArray
+from ..tuning.method_sweep import MethodSweep
+from ..tuning.search import TwoStepSearchCV
 from ._drawing import PALETTE, axes, text_colour
 
 FIGURES = {"error": "cross-validated error", "nll": "cross-validated NLL"}

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks import listed, one_of
-from .._types import FloatArray
+from ..core.checks import listed, one_of
+from ..core.types import FloatArray
+from ..statistics import Printed
 from ._toml import Entry
-from .statistics import Printed
 
 FIGURES = ("error", "accuracy", "nll", "p_error", "p_nll")
 UNITS = ("percent", "plain")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .statistics import Printed, Summary
+from ..statistics import Printed, Summary
 from .tables import Cell, ComparisonTable, OwnTable, PMatrix, PValueTable, TimeRow
 
 MINUS = "\N{MINUS SIGN}"
@@ -44,7 +44,7 @@ def mean_and_deviation(value: Summary | Printed | None, decimals: int) -> str:
     Examples
     --------
     >>> from polychotomy.study._render import mean_and_deviation
-    >>> from polychotomy.study.statistics import Summary
+    >>> from polychotomy.statistics import Summary
     >>> mean_and_deviation(Summary(7.657, 0.731, 19, n_failed=1), 2)
     '7.66 ± 0.73 (1 failed)'
     """
@@ -64,7 +64,7 @@ def printed_text(cell: Cell, decimals: int) -> str:
     Examples
     --------
     >>> from polychotomy.study._render import corrected_text, printed_text
-    >>> from polychotomy.study.statistics import Printed
+    >>> from polychotomy.statistics import Printed
     >>> from polychotomy.study.tables import Cell
     >>> cell = Cell(None, Printed(1.2, 0.0061, 20), Printed(1.2, 0.61, 20), None, ("A slip.",))
     >>> printed_text(cell, 2), corrected_text(cell, 2)

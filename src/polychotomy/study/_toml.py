@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .._checks import listed, suggestion
+from ..core.checks import listed, suggestion
 
 _REQUIRED: Any = object()
 

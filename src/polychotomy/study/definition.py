@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import datasets
-from .._checks import suggestion
-from .._ties import RULES
-from ..recipes import find_pipe_recipe
+from ..core.checks import suggestion
+from ..tuning.recipe import find_pipe_recipe
+from ..tuning.ties import RULES
 from ._printed import Doubt, PrintedTable, read_table
 from ._toml import Entry, read
 

@@ -10,10 +10,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 
-from .executors import Executor, InProcess
+from ..execution.executors import Executor, InProcess
+from ..execution.units import Outcome, Unit
+from ..execution.work import load_task
 from .store import Store, StoreError, new_holder
-from .units import Outcome, Unit
-from .work import load_task
 
 
 @dataclass(frozen=True)
@@ -103,11 +103,11 @@ def run_study(
     --------
     >>> from tempfile import TemporaryDirectory
     >>> from polychotomy.study.driver import run_study
-    >>> from polychotomy.study.units import Unit
+    >>> from polychotomy.execution.units import Unit
     >>> units = [Unit("demo", "iris", "0f3a", i, "svm", {"methods": ["a"]}) for i in range(3)]
     >>> def on_progress(progress):
     ...     print(progress.finished, "of", progress.total)
-    >>> task = "polychotomy.study.work:example"
+    >>> task = "polychotomy.execution.work:example"
     >>> with TemporaryDirectory() as folder:
     ...     first = run_study(units[:2], task, folder + "/study.db")
     ...     last = run_study(units, task, folder + "/study.db", on_progress=on_progress)

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import datasets
-from .._checks import suggestion
-from .._grid import FACTORS
-from .._tuning import Plan, Tuned, tune
-from .._types import FloatArray, IntArray
-from ..classifier import PolychotomyClassifier
-from ..recipes import find_recipe
+from ..core.checks import suggestion
+from ..core.types import FloatArray, IntArray
+from ..execution.units import MethodResult, Unit
+from ..execution.work import load_once
+from ..pipe.classifier import PolychotomyClassifier
+from ..tuning.grid import FACTORS
+from ..tuning.recipe import find_recipe
+from ..tuning.tune import Plan, Tuned, tune
 from .definition import DatasetPart, StudyDefinition, StudyMethod
-from .units import MethodResult, Unit
-from .work import load_once
 
 # Rows of a class that the training part does not have cannot be given any probability.
 SMALLEST_PROBABILITY = 1e-15
@@ -64,7 +64,7 @@ def run_unit(unit: Unit) -> list[MethodResult]:
     --------
     >>> from polychotomy import datasets
     >>> from polychotomy.study.protocol import run_unit
-    >>> from polychotomy.study.units import Unit
+    >>> from polychotomy.execution.units import Unit
     >>> options = {"name": "iris", "source": "scikit-learn", "exact": False}
     >>> definition = {
     ...     "data": options, "split": "stratified", "train": 75, "inputs": "continuous", "seed": 1,

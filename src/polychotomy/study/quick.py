@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from .. import datasets
-from .._checks import suggestion
+from ..core.checks import suggestion
+from ..execution.units import Unit
 from .definition import DatasetPart, StudyDefinition
 from .protocol import units_of
-from .units import Unit
 
 PARTITIONS = 5
 MOST_ROWS = 600

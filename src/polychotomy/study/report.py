@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from .. import datasets
-from .._checks import listed
+from ..core.checks import listed
+from ..execution.units import canonical
+from ..statistics import MethodRanking
 from . import _render as render
 from ._export import replacing
 from .definition import DatasetPart, StudyDefinition
 from .results import StudyResults
-from .statistics import MethodRanking
 from .tables import (
     FIGURE_WORDS,
     ComparisonTable,
@@ -34,10 +35,8 @@ from .tables import (
     ranking,
     time_tables,
 )
-from .units import canonical
 
 FORMATS = {"html": ".html", "markdown": ".md", "latex": ".tex", "json": ".json"}
-_TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ class Report:
     >>> from polychotomy.study.report import make_report, markdown_report
     >>> from polychotomy.study.results import read_results
     >>> from polychotomy.study.store import Store
-    >>> from polychotomy.study.units import MethodResult, Outcome, Unit
+    >>> from polychotomy.execution.units import MethodResult, Outcome, Unit
     >>> definition = {"methods": [{"name": "VOTE"}]}
     >>> with TemporaryDirectory() as folder, Store(folder + "/study.db") as store:
     ...     for i, error in enumerate([0.04, 0.06]):
@@ -201,13 +200,15 @@ def html_report(report: Report, results: StudyResults) -> str:
     -------
     page : str
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     from . import _figures
 
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=ChoiceLoader(
+            [PackageLoader("polychotomy.study"), PackageLoader("polychotomy.plots")]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -358,7 +359,7 @@ def plain_values(value: Any) -> Any:
     Examples
     --------
     >>> from polychotomy.study.report import plain_values
-    >>> from polychotomy.study.statistics import summarise
+    >>> from polychotomy.statistics import summarise
     >>> plain_values(summarise([1.0]))
     {'mean': 1.0, 'deviation': None, 'n_runs': 1, 'n_failed': 0}
     """

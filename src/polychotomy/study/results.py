@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from .. import datasets
-from .._checks import listed, one_of
-from .._types import FloatArray
+from ..core.checks import listed, one_of
+from ..core.types import FloatArray
+from ..execution.units import Unit, canonical
+from ..statistics import Summary, summarise
 from .definition import StudyDefinition, load_study, study_names
-from .statistics import Summary, summarise
 from .store import Store
-from .units import Unit, canonical
 
 FIGURES = ("error", "accuracy", "nll")
 
@@ -197,7 +197,7 @@ def read_results(
     >>> from tempfile import TemporaryDirectory
     >>> from polychotomy.study.results import read_results
     >>> from polychotomy.study.store import Store
-    >>> from polychotomy.study.units import MethodResult, Outcome, Unit
+    >>> from polychotomy.execution.units import MethodResult, Outcome, Unit
     >>> unit = Unit("demo", "iris", "0f3a", 0, "svm", {"methods": [{"name": "VOTE"}]})
     >>> with TemporaryDirectory() as folder, Store(folder + "/study.db") as store:
     ...     _ = store.record(unit, Outcome((MethodResult("VOTE", error=0.04),)))

@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
+from ..execution.units import Outcome, Unit, canonical, digest
 from . import _export
-from .units import Outcome, Unit, canonical, digest
 
 SCHEMA_VERSION = 1
 _APPLICATION_ID = 0x706F6C79  # "poly", in the file's header: says whose database this is
@@ -117,7 +117,7 @@ class Store:
     --------
     >>> from tempfile import TemporaryDirectory
     >>> from polychotomy.study.store import Store
-    >>> from polychotomy.study.units import MethodResult, Outcome, Unit
+    >>> from polychotomy.execution.units import MethodResult, Outcome, Unit
     >>> unit = Unit("demo", "iris", "0f3a", 0, "svm", {"methods": ["max_wins"]})
     >>> with TemporaryDirectory() as folder, Store(folder + "/study.db") as store:
     ...     print(store.record(unit, Outcome((MethodResult("max_wins", error=0.04),))))
@@ -503,7 +503,7 @@ class Store:
         --------
         >>> from tempfile import TemporaryDirectory
         >>> from polychotomy.study.store import Store, new_holder
-        >>> from polychotomy.study.units import Unit
+        >>> from polychotomy.execution.units import Unit
         >>> unit = Unit("demo", "iris", "0f3a", 0, "svm", {})
         >>> one, two = new_holder(), new_holder()
         >>> with TemporaryDirectory() as folder, Store(folder + "/study.db") as store:

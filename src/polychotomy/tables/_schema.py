@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import listed, suggestion
+from ..core.checks import listed, suggestion
 from ._columns import Column, as_numbers, as_words
 from ._errors import TableError, pandas_module
 from ._reading import PIECE_ROWS, TableFile

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks import suggestion
+from ..core.checks import suggestion
 from ._columns import Column, as_numbers, as_words, infer_column
 from ._dialect import dialect_note, looks_like_data
 from ._errors import TableError, pandas_module

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from ..persistence import _atomic
+from ..core import files
 
 
 @contextlib.contextmanager
@@ -43,7 +43,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with open(path, "wb") as stream:  # a device or a pipe, which cannot be replaced
             yield stream
         return
-    _atomic.refuse(path)
+    files.refuse(path)
     target = os.path.realpath(os.fsdecode(path))
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")

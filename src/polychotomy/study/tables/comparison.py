@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ...statistics import Printed, PrintedDifference, Summary, compare_with_printed
 from ..definition import PrintedTable, StudyDefinition, printed_tables, study_names
 from ..results import StudyResults
-from ..statistics import Printed, PrintedDifference, Summary, compare_with_printed
 
 FIGURE_WORDS = {
     "error": "test error",
@@ -38,7 +38,7 @@ class Cell:
 
     Examples
     --------
-    >>> from polychotomy.study.statistics import Printed, Summary
+    >>> from polychotomy.statistics import Printed, Summary
     >>> from polychotomy.study.tables import Cell
     >>> printed = Printed(7.66, 0.73, 20)
     >>> Cell(Summary(7.9, 0.8, 20), printed, printed, None, ()).standard_errors
@@ -179,7 +179,7 @@ class OwnTable:
 
     Examples
     --------
-    >>> from polychotomy.study.statistics import Summary
+    >>> from polychotomy.statistics import Summary
     >>> from polychotomy.study.tables import OwnTable
     >>> cells = ((Summary(4.0, 1.0, 5),), (Summary(3.0, 1.0, 5),), (None,))
     >>> OwnTable("test error", "error", "percent", 2, ("a", "b", "c"), ("iris",), cells).best(0)

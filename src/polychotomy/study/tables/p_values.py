@@ -9,9 +9,15 @@ from itertools import combinations
 
 import numpy as np
 
+from ...statistics import (
+    MethodRanking,
+    corrected_t_test,
+    paired_t_test,
+    rank_methods,
+    wilcoxon_test,
+)
 from ..definition import PrintedTable
 from ..results import StudyResults
-from ..statistics import MethodRanking, corrected_t_test, paired_t_test, rank_methods, wilcoxon_test
 from .comparison import doubts_about, tables_of_study
 
 TESTS = ("paired t-test", "corrected t-test", "Wilcoxon test")

@@ -1,0 +1,300 @@
+"""The methods that can be compared: ours by their recipes, and what people use otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from sklearn.base import clone
+
+from ..codes import OneVsOne
+from ..core.checks import listed
+from ..decoding import PairwiseCoupling
+from ..machines import SVM, KernelLogisticRegression
+from ..pipe.classifier import PolychotomyClassifier
+from ..recipes import recipe, recipes
+from ..tuning.search import TwoStepSearchCV
+
+PEERS = "scikit-learn"
+OURS = "polychotomy"
+# Those that this version has not are left out.
+DEFAULT = (
+    *("POOL", "LS2", "PSVC", "TKLR", "PWC_PSVM", "PWC_KLR"),
+    *("logistic", "forest", "boosting", "calibrated_svc"),
+)
+# For methods that a model file cannot hold, the most similar one that it can.
+NEAREST = {"boosting": "forest"}
+# A guess of the work, for the order: what is cheap comes first.
+MACHINES = {"SVM": 2.0, "LSSVM": 6.0, "KernelLogisticRegression": 4.0}
+CITED = {
+    "DUAN03": "Duan, Keerthi, Chu, Shevade and Poo (2003)",
+    "DUAN05": "Duan and Keerthi (2005)",
+    "GALAR": "Galar, Fernández, Barrenechea, Bustince and Herrera",
+    "VANGESTEL": "Van Gestel, Suykens, Lanckriet, Lambrechts, De Moor and Vandewalle (2002)",
+}
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What a method is told: the fewest rows of a class that it will see, seed, and threads."""
+
+    smallest_class: int = 5
+    random_state: int = 0
+    n_jobs: int | None = None
+
+    def folds(self, wanted: int) -> int | None:
+        """Return how many stratified folds there can be, None for none."""
+        return min(wanted, self.smallest_class) if self.smallest_class >= 2 else None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method that can be compared.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    words : str
+        What it is, in a line.
+    paper : str
+        Where it comes from.
+    family : {"polychotomy", "scikit-learn"}
+        Whose it is.
+    probabilities : bool
+        Whether it gives class probabilities.
+    storable : bool
+        Whether `polychotomy.save` takes it.
+    effort : float
+        A guess of the work, for the order.
+    make : callable
+        From `Conditions` to an estimator that tunes itself; takes inputs that are scaled.
+    pipe : PolychotomyClassifier or None
+        What a sweep can tune together with others.
+
+    Examples
+    --------
+    >>> from polychotomy.compare import candidates
+    >>> candidates()["PWC_PSVM"].words
+    'SVM, OneVsOne, Platt, PairwiseCoupling'
+    """
+
+    name: str
+    words: str
+    paper: str
+    family: str
+    probabilities: bool
+    storable: bool
+    effort: float
+    make: Callable[[Conditions], Any]
+    pipe: PolychotomyClassifier | None = None
+
+    @property
+    def sweep(self) -> str:
+        """What it shares with other methods: machine and code; or its own name."""
+        if self.pipe is None:
+            return self.name
+        own = " nested" if "refit" in self.pipe.decoder.needs else ""
+        return f"{self.pipe.machine!r} {self.pipe.code!r}{own}"
+
+    @property
+    def ties(self) -> str:
+        """What decides between cells of its grid."""
+        return "nll" if self.probabilities else "duan2003"
+
+
+def candidates() -> dict[str, Candidate]:
+    """Return all methods that can be compared, by name.
+
+    Returns
+    -------
+    candidates : dict of Candidate
+
+    Examples
+    --------
+    >>> from polychotomy.compare import candidates
+    >>> [name for name, one in candidates().items() if one.family == "scikit-learn"]
+    ['logistic', 'forest', 'boosting', 'calibrated_svc']
+    """
+    known = {one.name: one for one in (*_pools(), *_tempered(), *_recipes(), *_peers())}
+    return known
+
+
+def default_names() -> list[str]:
+    """Return the methods that are compared by default, as far as they are there."""
+    known = candidates()
+    return [name for name in DEFAULT if name in known]
+
+
+def choose(names: Iterable[str] | str | None) -> list[Candidate]:
+    """Return the methods of some names: the default set for None, everything for ``"all"``."""
+    known = candidates()
+    if names is None:
+        names = default_names()
+    elif isinstance(names, str):
+        names = list(known) if names == "all" else [names]
+    plain = {_plain(name): name for name in known}
+    chosen = []
+    for name in names:
+        if not isinstance(name, str) or _plain(name) not in plain:
+            near = get_close_matches(_plain(str(name)), plain, n=2)
+            hint = f"Did you mean {listed(plain[key] for key in near)}? " if near else ""
+            raise ValueError(
+                f"Unknown method {name!r}. {hint}'polychotomy methods' lists what there is."
+            )
+        chosen.append(known[plain[_plain(name)]])
+    if not chosen:
+        raise ValueError("methods must name at least one method.")
+    return sorted(dict.fromkeys(chosen), key=lambda one: one.effort)
+
+
+def _plain(name: str) -> str:
+    return "".join(sign for sign in name.lower() if sign.isalnum())
+
+
+def _tuned(pipe: PolychotomyClassifier, ties: str) -> Callable[[Conditions], Any]:
+    def make(conditions: Conditions) -> Any:
+        classifier = prepared(pipe, conditions)
+        return TwoStepSearchCV(classifier, ties=ties, show_progress=False)
+
+    return make
+
+
+def prepared(pipe: PolychotomyClassifier, conditions: Conditions) -> PolychotomyClassifier:
+    """Return a pipe with a seed and threads."""
+    classifier: PolychotomyClassifier = clone(pipe)
+    classifier.random_state, classifier.n_jobs = conditions.random_state, conditions.n_jobs
+    return classifier
+
+
+def _of_pipe(
+    name: str, pipe: PolychotomyClassifier, words: str, paper: str, probabilities: bool
+) -> Candidate:
+    effort = MACHINES.get(type(pipe.machine).__name__, 5.0)
+    effort *= 1.0 if isinstance(pipe.code, OneVsOne) else 1.5
+    if "refit" in pipe.decoder.needs:
+        effort *= 3.0
+    make = _tuned(pipe, "nll" if probabilities else "duan2003")
+    return Candidate(name, words, paper, OURS, probabilities, True, effort, make, pipe)
+
+
+def _recipes() -> Iterable[Candidate]:
+    for name, one in recipes().items():
+        if _is_pool(one):
+            continue
+        pipe = one.classifier()
+        parts = (one.machine, one.code, one.calibrator, one.decoder)
+        kernel = getattr(one.machine, "kernel", "rbf")
+        words = [type(part).__name__ for part in parts]
+        words[0] += "" if kernel == "rbf" else f" ({kernel})"
+        text = ", ".join(word for word in words if word != "NoCalibration")
+        paper = "; ".join(CITED[key] for key in one.papers if key in CITED)
+        yield _of_pipe(name, pipe, text, paper, one.probabilities)
+
+
+def _tempered() -> Iterable[Candidate]:
+    ours = "ours: coupling of Wu, Lin and Weng (2004), tempered"
+    for name, machine, words in (
+        ("PSVC", SVM(), "ProbabilisticSVC: one-vs-one SVM, Platt, coupling, tempering"),
+        ("TKLR", KernelLogisticRegression(), "one-vs-one kernel logistic, coupling, tempering"),
+    ):
+        pipe = PolychotomyClassifier(
+            machine, OneVsOne(), "auto", PairwiseCoupling("wu_lin_weng"), tempering="auto"
+        )
+        yield _of_pipe(name, pipe, words, ours, True)
+
+
+def _pools() -> Iterable[Candidate]:
+    """Yield the pools of several pipes, if this version has them."""
+    words = {
+        "POOL": "our pool: LS-SVM, kernel logistic regression and SVM answer together",
+        "LS2": "our pool of two LS-SVMs",
+    }
+    for name, one in recipes().items():
+        if _is_pool(one):
+            text = words.get(name, "a pool of several classifiers")
+            make = _recipe_maker(name)
+            effort = 8.0 if name == "LS2" else 10.0
+            yield Candidate(name, text, "ours, see docs/methods.md", OURS, True, True, effort, make)
+
+
+def _is_pool(one: Any) -> bool:
+    """Tell whether a recipe is not one pipe."""
+    return getattr(one, "build", None) is not None
+
+
+def _recipe_maker(name: str) -> Callable[[Conditions], Any]:
+    def make(conditions: Conditions) -> Any:
+        estimator = recipe(name, tuned=True)
+        known = estimator.get_params(deep=False)
+        options = {
+            "random_state": conditions.random_state,
+            "n_jobs": conditions.n_jobs,
+            "show_progress": False,
+        }
+        return estimator.set_params(
+            **{key: value for key, value in options.items() if key in known}
+        )
+
+    return make
+
+
+def _peers() -> Iterable[Candidate]:
+    table: tuple[tuple[str, str, bool, float, Callable[[Conditions], Any]], ...] = (
+        ("logistic", "LogisticRegression, C tuned", True, 1.0, _logistic),
+        ("forest", "RandomForestClassifier, leaf size tuned", True, 3.0, _forest),
+        ("boosting", "HistGradientBoostingClassifier, learning rate tuned", False, 5.0, _boosting),
+        ("calibrated_svc", "CalibratedClassifierCV(SVC), C and gamma tuned", True, 3.5, _svc),
+    )
+    for name, words, storable, effort, make in table:
+        yield Candidate(name, words, "scikit-learn", PEERS, True, storable, effort, make)
+
+
+def _searched(estimator: Any, grid: dict[str, list[Any]], folds: int | None) -> Any:
+    """Return a search by likelihood, or the estimator itself where there can be no folds."""
+    from sklearn.model_selection import GridSearchCV
+
+    if folds is None:
+        return estimator
+    return GridSearchCV(estimator, grid, scoring="neg_log_loss", cv=folds)
+
+
+def _logistic(conditions: Conditions) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    grid = {"C": [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]}
+    return _searched(LogisticRegression(max_iter=5000), grid, conditions.folds(5))
+
+
+def _forest(conditions: Conditions) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    forest = RandomForestClassifier(random_state=conditions.random_state, n_jobs=conditions.n_jobs)
+    return _searched(forest, {"min_samples_leaf": [1, 3, 10]}, conditions.folds(3))
+
+
+def _boosting(conditions: Conditions) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    boosting = HistGradientBoostingClassifier(
+        random_state=conditions.random_state, early_stopping=False
+    )
+    return _searched(boosting, {"learning_rate": [0.03, 0.1]}, conditions.folds(3))
+
+
+def _svc(conditions: Conditions) -> Any:
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.svm import SVC
+
+    if conditions.smallest_class < 2:
+        return None
+    # A training part of a search has two thirds of the rows.
+    inner = max(2, min(3, conditions.smallest_class * 2 // 3))
+    svc = CalibratedClassifierCV(SVC(), cv=inner, ensemble=False)
+    grid: dict[str, list[Any]] = {
+        "estimator__C": [1.0, 10.0, 100.0],
+        "estimator__gamma": ["scale", 0.03],
+    }
+    return _searched(svc, grid, conditions.folds(3) if conditions.smallest_class > 3 else None)

@@ -1,0 +1,268 @@
+"""A comparison as one HTML page."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import numpy as np
+import sklearn
+
+from ..plots.svg import BAR, BOX, INK, page_style, svg_of
+from ._compare import duration
+from ._comparison import MethodComparison
+from ._words import behind, number
+
+MOST_PANELS = 12
+MOST_COLUMNS = 6
+
+
+def html_report(
+    comparison: MethodComparison,
+    title: str,
+    *,
+    X: Any = None,
+    rows: Any = None,
+    commands: str = "",
+    code: str = "",
+    notes: tuple[str, ...] = (),
+) -> str:
+    """Write a comparison as one HTML page that needs nothing else.
+
+    Parameters
+    ----------
+    comparison : MethodComparison
+        What was found.
+    title : str
+        The name of the data.
+    X : DataFrame, default=None
+        The inputs, to show those of doubtful rows.
+    rows : array-like of int, default=None
+        The numbers of the rows as the user knows them; counted from 0 by default.
+    commands, code : str
+        How to use the winner: on the command line, in Python.
+    notes : tuple of str
+        What was noticed about the data.
+
+    Returns
+    -------
+    page : str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from polychotomy.compare import compare_methods, html_report
+    >>> X, y = load_iris(return_X_y=True)
+    >>> comparison = compare_methods(X[::2], y[::2], ["MWV_SVM", "PWC_PSVM"], n_splits=2)
+    >>> page = html_report(comparison, "iris")
+    >>> page.startswith("<!DOCTYPE html>"), "MWV_SVM" in page
+    (True, True)
+    """
+    try:
+        from jinja2 import ChoiceLoader, Environment, PackageLoader
+    except ImportError:
+        raise ModuleNotFoundError(
+            "The HTML report needs jinja2: pip install 'polychotomy[tool]'."
+        ) from None
+    from markupsafe import Markup
+
+    environment = Environment(
+        # All pages share one style.
+        loader=ChoiceLoader(
+            [PackageLoader("polychotomy.compare"), PackageLoader("polychotomy.plots")]
+        ),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    page = _page(comparison, Markup)
+    page |= {
+        "title": title,
+        "commands": commands,
+        "code": code or _plain_code(comparison),
+        "notes": [*notes, *comparison.notes, _versions()],
+        **_doubtful(comparison, X, rows),
+    }
+    return environment.get_template("comparison.html").render(page=page).lstrip()
+
+
+def _page(comparison: MethodComparison, markup: Any) -> dict[str, Any]:
+    labels = [str(label) for label in comparison.classes.tolist()]
+    facts = [
+        ("rows", len(comparison.y)),
+        ("classes", len(labels)),
+        ("methods judged", len(comparison.candidates)),
+        ("splits", comparison.n_splits),
+        ("time", duration(comparison.seconds)),
+    ]
+    curves = comparison.reliability()
+    panels = [] if curves is None else _panels(curves, labels, markup)
+    pairs = comparison.hard_pairs()
+    return {
+        "facts": facts,
+        "winner": comparison.recommended,
+        "reasons": comparison.reasons,
+        "protocol": comparison.protocol,
+        "chart": markup(_chart(comparison)),
+        "rows": [_row(row) for row in comparison.rows],
+        "groups": [group for group in comparison.groups if len(group) > 1],
+        "panels": panels,
+        "panels_left": _panels_left(len(labels)),
+        "confusion": _confusion(comparison, labels),
+        "pairs": None if pairs is None else _pair_grid(pairs[1], labels),
+        "pairs_method": None if pairs is None else pairs[0],
+        "hardest": None if pairs is None else _hardest(pairs[1], labels),
+    }
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    p = row["p_value"]
+    figures = [number(row[key]) for key in ("nll", "error", "brier", "calibration")]
+    figures += [f"{row['seconds']:.2f}", behind(row).removesuffix(", not distinguishable")]
+    figures.append("" if np.isnan(p) or row["difference"] == 0 else f"{p:.3f}")
+    return {
+        "method": row["method"],
+        "figures": figures,
+        "alike": row["distinguishable"] is False,
+    }
+
+
+def _chart(comparison: MethodComparison) -> str:
+    """Draw how far every method is behind the best."""
+    rows = [row for row in comparison.rows if not np.isnan(row["difference"])]
+    with page_style() as figure_of:
+        figure = figure_of(5.2, 0.26 * len(rows) + 0.7)
+        ax = figure.add_subplot()
+        for place, row in enumerate(rows):
+            error = 0.0 if np.isnan(row["standard_error"]) else row["standard_error"]
+            ends = [row["difference"] - error, row["difference"] + error]
+            ax.plot(ends, [place, place], color=INK, linewidth=1.4)
+            face = BOX if row["distinguishable"] is False else BAR
+            ax.plot(row["difference"], place, "o", color=INK, markerfacecolor=face, markersize=6)
+        ax.axvline(0.0, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+        ax.set_yticks(range(len(rows)), [row["method"] for row in rows])
+        ax.set_ylim(len(rows) - 0.5, -0.5)
+        ax.tick_params(axis="y", length=0)
+        ax.grid(axis="x", color=INK, alpha=0.15, linewidth=0.6)
+        name = "NLL" if comparison.criterion == "nll" else "error"
+        ax.set_xlabel(f"{name} behind the best, ± one standard error")
+        return svg_of(figure, "behind", "How far every method is behind the best")
+
+
+def _panels(curves: Any, labels: list[str], markup: Any) -> list[dict[str, Any]]:
+    """Draw the predicted class and every class; of many, those with the largest error."""
+    order = sorted(curves.classes, key=lambda k: -curves.classes[k].error)
+    shown = sorted(order[:MOST_PANELS])
+    named = [("the predicted class", curves.confidence)]
+    named += [(labels[k], curves.classes[k]) for k in shown]
+    return [
+        {
+            "name": name,
+            "svg": markup(_panel(curve, f"reliability-{place}", name)),
+            "error": f"{curve.error:.3f}",
+        }
+        for place, (name, curve) in enumerate(named)
+    ]
+
+
+def _panels_left(n_classes: int) -> str:
+    if n_classes <= MOST_PANELS:
+        return ""
+    return f"The {MOST_PANELS} of {n_classes} classes with the largest calibration error are shown."
+
+
+def _panel(curve: Any, name: str, label: str) -> str:
+    with page_style() as figure_of:
+        figure = figure_of(2.4, 2.2)
+        ax = figure.add_subplot()
+        ax.plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+        ax.fill_between(curve.predicted, curve.lower, curve.upper, color=BOX, alpha=0.6, lw=0)
+        ax.plot(curve.predicted, curve.observed, "o-", color=INK, linewidth=1.4, markersize=3.5)
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="predicted", ylabel="observed")
+        ax.set_xticks([0, 0.5, 1])
+        ax.set_yticks([0, 0.5, 1])
+        return svg_of(figure, name, f"Reliability of the probabilities: {label}")
+
+
+def _confusion(comparison: MethodComparison, labels: list[str]) -> dict[str, Any]:
+    counts = comparison.confusion()
+    totals = np.maximum(counts.sum(axis=1), 1)
+    cells = [
+        [
+            {
+                "text": str(count) if count else "·",
+                "share": _share(count / totals[i]),
+                "kind": "right" if i == j else "",
+            }
+            for j, count in enumerate(row.tolist())
+        ]
+        for i, row in enumerate(counts)
+    ]
+    return {"rows": labels, "columns": labels, "cells": cells}
+
+
+def _pair_grid(errors: Any, labels: list[str]) -> dict[str, Any]:
+    largest = np.nanmax(errors) if np.isfinite(errors).any() else 0.0
+    cells = [
+        [
+            {"text": "", "share": None, "kind": ""}
+            if np.isnan(value)
+            else {
+                "text": f"{100 * value:.1f}",
+                "share": _share(value / largest if largest else 0.0),
+                "kind": "",
+            }
+            for value in row
+        ]
+        for row in errors
+    ]
+    return {"rows": labels, "columns": labels, "cells": cells}
+
+
+def _share(value: float) -> int | None:
+    """Return how strongly a cell is coloured, in percent; texts stay readable below 75."""
+    return round(70 * min(1.0, value)) or None
+
+
+def _hardest(errors: Any, labels: list[str]) -> str:
+    i, j = np.triu_indices(len(labels), 1)
+    values = np.nan_to_num(errors[i, j])
+    order = [k for k in np.argsort(-values, kind="stable")[:3] if values[k] > 0]
+    return ", ".join(
+        f"{labels[i[k]]} against {labels[j[k]]} ({100 * values[k]:.1f} %)" for k in order
+    )
+
+
+def _doubtful(comparison: MethodComparison, X: Any, rows: Any) -> dict[str, Any]:
+    names = [] if X is None or not hasattr(X, "columns") else list(X.columns)[:MOST_COLUMNS]
+    lines = []
+    for found in comparison.doubtful():
+        place = found["row"]
+        known = place if rows is None else int(rows[place])
+        values = [_shown(X[name].iloc[place]) for name in names]
+        line = [known, found["class"], f"{found['probability']:.3f}", found["predicted"]]
+        lines.append([*line, *values])
+    return {"doubtful": lines, "doubtful_columns": names}
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:g}"
+    return str(value)[:30]
+
+
+def _plain_code(comparison: MethodComparison) -> str:
+    return (
+        "from polychotomy.compare import tuned_pipeline\n\n"
+        f'model = tuned_pipeline("{comparison.recommended}", y).fit(X, y)\n'
+        "model.predict_proba(X_new)"
+    )
+
+
+def _versions() -> str:
+    from .. import __version__
+
+    return (
+        f"Made with polychotomy {__version__}, scikit-learn {sklearn.__version__}, Python "
+        f"{platform.python_version()}."
+    )

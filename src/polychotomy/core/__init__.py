@@ -1,0 +1,1 @@
+"""What every package may use: values, sentences, small functions. Knows nothing of the others."""

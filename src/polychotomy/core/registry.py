@@ -1,0 +1,152 @@
+"""The one list of parts: what can be asked for by name, and what a model file may hold.
+
+A part is one file with one class. The decorator `register` gives the class its name; the class
+itself says what it needs, what its fitted state is, and in which configurations tests should try
+it. Names in constructors, error messages, documentation, shared tests, persistence and the command
+line all read this registry. There is no second list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from inspect import isclass
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, TypeVar
+
+from .checks import listed, suggestion
+from .state import Field
+
+Class = TypeVar("Class", bound=type)
+
+_parts: dict[str, dict[str, type]] = {}
+_stored: dict[str, type] = {}
+_format_names: dict[type, str] = {}
+
+
+class Part:
+    """What all parts have: a kind, a name, a fitted state and examples.
+
+    Attributes
+    ----------
+    part_kind : str
+        "code", "machine", "kernel", "calibrator", "decoder" or "tempering"; its base class says.
+    name : str
+        The name it is registered by.
+    fitted_state : mapping of str to Field
+        What fitting adds to it, with kinds and shapes: all that a model file may hold of it. Those
+        of base classes count too.
+    """
+
+    part_kind: ClassVar[str]
+    name: ClassVar[str]
+    fitted_state: ClassVar[Mapping[str, Field]] = {}
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return the configurations that are worth trying; the shared tests run in all of them."""
+        return [cls()]
+
+
+def register(name: str) -> Callable[[Class], Class]:
+    """Register a part under a name.
+
+    Parameters
+    ----------
+    name : str
+        What users write for it.
+
+    Returns
+    -------
+    decorator : callable
+        For a class that inherits from `Code`, `Calibrator`, `Decoder`, `Kernel` or `Machine`.
+
+    Examples
+    --------
+    >>> from polychotomy.core.registry import find_part, parts, register
+    >>> parts("calibrator")["platt"].__name__
+    'Platt'
+    >>> find_part("calibrator", "plat")
+    Traceback (most recent call last):
+    ...
+    ValueError: Unknown calibrator 'plat'. Did you mean 'platt'?
+    """
+
+    def add(cls: Class) -> Class:
+        kind = getattr(cls, "part_kind", None)
+        if kind is None:
+            raise TypeError(
+                f"{cls.__name__} must inherit from Code, Calibrator, Decoder, Kernel or Machine to "
+                "be registered."
+            )
+        cls.name = name  # type: ignore[attr-defined]
+        table = _parts.setdefault(kind, {})
+        _refuse_second(table.get(name), cls, f"{kind} {name!r}")
+        table[name] = cls
+        return stored(f"{kind}.{name}")(cls)
+
+    return add
+
+
+def stored(format_name: str) -> Callable[[Class], Class]:
+    """Let a model file hold a value that is not a part, under a name of the file format.
+
+    Its class declares `fitted_state`. The name never changes, wherever the class moves.
+    """
+
+    def add(cls: Class) -> Class:
+        _refuse_second(_stored.get(format_name), cls, repr(format_name))
+        _stored[format_name] = cls
+        _format_names[cls] = format_name
+        return cls
+
+    return add
+
+
+def parts(kind: str) -> Mapping[str, Any]:
+    """Return all parts of a kind by name, as a view that grows with the registry."""
+    return MappingProxyType(_parts.setdefault(kind, {}))
+
+
+def stored_classes() -> Mapping[str, type]:
+    """Return the classes that a model file may hold, by their names in the file."""
+    return MappingProxyType(_stored)
+
+
+def format_name(cls: type) -> str | None:
+    """Return the name of a class in model files; None if they cannot hold it."""
+    return _format_names.get(cls)
+
+
+def find_part(kind: str, name: str, more: Iterable[str] = ()) -> Any:
+    """Return the class of a name, or say which names are near."""
+    known = parts(kind)
+    if name not in known:
+        raise ValueError(f"Unknown {kind} {name!r}. {suggestion(name, [*sorted(known), *more])}")
+    return known[name]
+
+
+def part_names(kind: str, more: Iterable[str] = ()) -> str:
+    """Return the names of a kind in words, for messages."""
+    return listed([*sorted(parts(kind)), *more])
+
+
+def refuse_class(value: Any, kind: str) -> None:
+    """Refuse a class in the place of an instance."""
+    if isclass(value):
+        raise TypeError(
+            f"{kind} must be an instance, not a class: write {value.__name__}(), with brackets."
+        )
+
+
+def _refuse_second(known: type | None, cls: type, what: str) -> None:
+    # The same class again is a module that was loaded anew.
+    same = known is None or (known.__module__, known.__qualname__) == (
+        cls.__module__,
+        cls.__qualname__,
+    )
+    if not same:
+        assert known is not None
+        raise ValueError(
+            f"{what} is registered already, by {known.__module__}.{known.__qualname__}; choose "
+            "another name."
+        )

@@ -1,0 +1,1 @@
+"""Several pipes that answer together, and pipes in a learned metric."""

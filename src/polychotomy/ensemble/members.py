@@ -1,0 +1,191 @@
+"""The members of a pool: fitted, with class probabilities of rows that they have not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from ..core.checks import probability_array
+from ..core.threads import single_threaded_blas
+from ..core.types import FloatArray, IntArray
+from ..pipe.folds import Splits
+from .metric import LearnedMetric
+from .metric_classifier import MetricClassifier
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The training rows of a pool.
+
+    Parameters
+    ----------
+    X, y : ndarray of shape (n_rows, n_features), (n_rows,)
+        All rows and their labels.
+    numbers : ndarray of shape (n_rows,)
+        Their class numbers.
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    weights : ndarray of shape (n_rows,) or None
+        Their weights.
+    used : ndarray of int
+        The rows of positive weight.
+    splits : list of (train, test)
+        The folds, of used rows.
+    """
+
+    X: FloatArray
+    y: NDArray[Any]
+    numbers: IntArray
+    classes: NDArray[Any]
+    weights: FloatArray | None
+    used: IntArray
+    splits: Splits
+
+
+@dataclass(frozen=True)
+class Member:
+    """A fitted member, with its probabilities of the used rows by fits that did not see them."""
+
+    name: str
+    estimator: Any
+    out_of_fold: FloatArray
+    seconds: float
+
+
+def fit_members(members: list[tuple[str, Any]], rows: Rows) -> list[Member]:
+    """Fit members that may share a metric."""
+    metrics: dict[str, tuple[LearnedMetric, float]] = {}
+    # The number of jobs, which decides how many threads BLAS has in each, must change no bit.
+    with single_threaded_blas():
+        return [_fit_member(name, clone(estimator), rows, metrics) for name, estimator in members]
+
+
+def metric_key(estimator: Any) -> str | None:
+    """Return what members with the same metric have in common; None for those without one."""
+    if not isinstance(estimator, MetricClassifier):
+        return None
+    metric = LearnedMetric() if estimator.metric is None else estimator.metric
+    return f"{type(metric).__qualname__} {sorted(metric.get_params().items())}"
+
+
+def member_probabilities(estimator: Any, X: Any, classes: NDArray[Any], name: str) -> FloatArray:
+    """Return a member's probabilities, with a column for every class of the pool."""
+    p = probability_array(estimator.predict_proba(X), f"predict_proba of the member {name!r}", (2,))
+    if np.array_equal(estimator.classes_, classes):
+        return p
+    # A fold may lack a class.
+    whole = np.zeros((len(p), len(classes)))
+    whole[:, np.searchsorted(classes, estimator.classes_)] = p
+    return whole
+
+
+def _fit_member(
+    name: str, estimator: Any, rows: Rows, metrics: dict[str, tuple[LearnedMetric, float]]
+) -> Member:
+    start = perf_counter()
+    p: FloatArray | None
+    if hasattr(last_step(estimator), "fit_out_of_fold"):
+        p = _fit_own(estimator, rows, metrics)
+    else:
+        _fit(name, estimator, rows.X, rows.y, rows.weights)
+        if getattr(estimator, "oob_decision_function_", None) is not None:
+            p = _out_of_bag(estimator, rows)
+        else:
+            p = _cross_fitted(name, estimator, rows) if rows.splits else None
+    if p is None:
+        # No class has two rows: nothing can be held out.
+        p = member_probabilities(estimator, rows.X[rows.used], rows.classes, name)
+    return Member(name, estimator, p, perf_counter() - start)
+
+
+def _fit_own(
+    estimator: Any, rows: Rows, metrics: dict[str, tuple[LearnedMetric, float]]
+) -> FloatArray | None:
+    """Fit a classifier of this library, which returns its out-of-fold probabilities itself."""
+    X, last, shared = rows.X, last_step(estimator), {}
+    if is_pipeline(estimator) and len(estimator.steps) > 1:
+        before = estimator[:-1]
+        X = before.fit_transform(rows.X, rows.y, **_step_weights(before, rows.weights))
+        estimator.steps[:-1] = before.steps
+    elif isinstance(estimator, MetricClassifier):
+        shared["metric"] = _metric_of(estimator, rows, metrics)
+    p: FloatArray | None = last.fit_out_of_fold(X, rows.y, rows.weights, **shared)
+    return p
+
+
+def _metric_of(
+    estimator: MetricClassifier, rows: Rows, metrics: dict[str, tuple[LearnedMetric, float]]
+) -> LearnedMetric:
+    """Return the metric of a member, which is learned once for all that share it."""
+    estimator.unfitted()
+    key = metric_key(estimator)
+    assert key is not None
+    if key not in metrics:
+        start = perf_counter()
+        metric = LearnedMetric() if estimator.metric is None else clone(estimator.metric)
+        metric.fit(rows.X, rows.y, rows.weights)
+        metrics[key] = metric, perf_counter() - start
+    return metrics[key][0]
+
+
+def is_pipeline(estimator: Any) -> bool:
+    """Say whether an estimator is a pipeline of scikit-learn."""
+    # Imported here, because it would make importing this library slow.
+    from sklearn.pipeline import Pipeline
+
+    return isinstance(estimator, Pipeline)
+
+
+def last_step(estimator: Any) -> Any:
+    """Return the last step of a pipeline, or the estimator itself."""
+    return last_step(estimator[-1]) if is_pipeline(estimator) else estimator
+
+
+def _out_of_bag(estimator: Any, rows: Rows) -> FloatArray:
+    """Return the answers of the trees that have not seen a row: no refits by fold."""
+    p = np.asarray(estimator.oob_decision_function_, dtype=np.float64)[rows.used]
+    # What all trees have seen is not known.
+    p[~np.isfinite(p).all(axis=1) | ~(p.sum(axis=1) > 0.0)] = 1.0 / p.shape[1]
+    return p
+
+
+def _cross_fitted(name: str, estimator: Any, rows: Rows) -> FloatArray:
+    p = np.zeros((len(rows.y), len(rows.classes)))
+    for train, test in rows.splits:
+        known = np.unique(rows.numbers[train])
+        if len(known) == 1:
+            p[np.ix_(test, known)] = 1.0
+            continue
+        weights = None if rows.weights is None else rows.weights[train]
+        fitted = _fit(name, clone(estimator), rows.X[train], rows.y[train], weights)
+        p[test] = member_probabilities(fitted, rows.X[test], rows.classes, name)
+    return p[rows.used]
+
+
+def _fit(
+    name: str, estimator: Any, X: FloatArray, y: NDArray[Any], weights: FloatArray | None
+) -> Any:
+    if weights is None:
+        return estimator.fit(X, y)
+    if not has_fit_parameter(last_step(estimator), "sample_weight"):
+        raise ValueError(
+            f"The member {name!r} does not take sample_weight in fit; leave the member out, or the "
+            "weights."
+        )
+    if is_pipeline(estimator):
+        return estimator.fit(X, y, **_step_weights(estimator, weights))
+    return estimator.fit(X, y, sample_weight=weights)
+
+
+def _step_weights(pipeline: Any, weights: FloatArray | None) -> dict[str, FloatArray]:
+    """Return the weights for every step of a pipeline that takes any."""
+    if weights is None:
+        return {}
+    steps = [key for key, step in pipeline.steps if has_fit_parameter(step, "sample_weight")]
+    return {f"{key}__sample_weight": weights for key in steps}

@@ -1,0 +1,247 @@
+"""Kernel machines in a learned metric."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..core.diagram import Diagram, box, in_turn
+from ..core.registry import stored
+from ..core.state import INPUTS, Field, Holds, Labels
+from ..core.types import FloatArray
+from ..machines import LSSVM
+from ..machines.kernel_machine import KernelMachine
+from ..pipe.classifier import PolychotomyClassifier
+from ..tuning.search import TwoStepSearchCV
+from .metric import LearnedMetric
+
+
+def _has_folds(classifier: MetricClassifier) -> bool:
+    estimator = default_estimator() if classifier.estimator is None else classifier.estimator
+    return hasattr(estimator, "fit_out_of_fold")
+
+
+@stored("estimator.metric_classifier")
+class MetricClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Learn a metric, and then a multi-class kernel machine in it.
+
+    The kernel and its width are those of the metric, and for an `LSSVM` so is C.
+
+    Parameters
+    ----------
+    estimator : PolychotomyClassifier or TwoStepSearchCV, default=None
+        What is fitted in the metric; its machine is an `SVM`, a `KernelLogisticRegression` or an
+        `LSSVM`. By default a one-vs-rest `LSSVM`, whose leave-one-out scores are combined by
+        `ShrunkSoftMax`.
+    metric : LearnedMetric, default=None
+        The metric; ``LearnedMetric()`` by default.
+
+    Attributes
+    ----------
+    metric_ : LearnedMetric
+        The learned metric.
+    estimator_ : PolychotomyClassifier or TwoStepSearchCV
+        The classifier in it.
+    feature_weights_ : ndarray of shape (n_features_in_,)
+        The weights of the inputs.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_features_in_ : int
+        The number of inputs.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of the inputs, if X had any.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from polychotomy import LearnedMetric, MetricClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = MetricClassifier(metric=LearnedMetric("laplacian")).fit(X[::2], y[::2])
+    >>> clf.predict_proba(X[[1, 71]]).round(1)
+    array([[1., 0., 0.],
+           [0., 1., 0.]])
+    """
+
+    fitted_state: ClassVar[dict[str, Field]] = {
+        **INPUTS,
+        "classes_": Labels(),
+        "metric_": Holds(LearnedMetric, share="Md"),
+        "estimator_": Holds(PolychotomyClassifier, TwoStepSearchCV, share="Md"),
+    }
+
+    def __init__(
+        self,
+        estimator: PolychotomyClassifier | TwoStepSearchCV | None = None,
+        metric: LearnedMetric | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.metric = metric
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the metric, and the classifier in it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The inputs.
+        y : array-like of shape (n_rows,)
+            The classes.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights of the rows.
+
+        Returns
+        -------
+        self : MetricClassifier
+        """
+        self._fit(X, y, sample_weight)
+        return self
+
+    @available_if(_has_folds)
+    def fit_out_of_fold(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        metric: LearnedMetric | None = None,
+    ) -> FloatArray | None:
+        """Fit as `fit` does, without tempering, and return out-of-fold class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The inputs.
+        y : array-like of shape (n_rows,)
+            The classes.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights of the rows.
+        metric : LearnedMetric, default=None
+            The metric, if it is learned already.
+
+        Returns
+        -------
+        p : ndarray of shape (n_used_rows, n_classes) or None
+            As `PolychotomyClassifier.fit_out_of_fold`. The metric has seen all rows.
+        """
+        return self._fit(X, y, sample_weight, metric, keep_out_of_fold=True)
+
+    def unfitted(self) -> PolychotomyClassifier | TwoStepSearchCV:
+        """Return a copy of the estimator, after checking that it can take a metric."""
+        estimator = default_estimator() if self.estimator is None else clone(self.estimator)
+        pipe = _pipe_of(estimator)
+        kernel = isinstance(pipe, PolychotomyClassifier) and isinstance(pipe.machine, KernelMachine)
+        if not kernel:
+            raise TypeError(
+                "estimator must be a PolychotomyClassifier, or a TwoStepSearchCV of one, with the "
+                f"machine SVM(), KernelLogisticRegression() or LSSVM(); got {self.estimator!r}. "
+                "For other classifiers use make_pipeline(LearnedMetric(), ...)."
+            )
+        return estimator
+
+    def _sk_visual_block_(self) -> Diagram:
+        fitted = hasattr(self, "estimator_")
+        metric = self.metric_ if fitted else self.metric
+        metric = LearnedMetric() if metric is None else metric
+        estimator = self.estimator_ if fitted else self.unfitted()
+        return in_turn([("metric", box("metric", metric)), ("estimator", estimator)])
+
+    def expected_seconds(self, n_rows: int) -> float:
+        """Return roughly how long fitting takes on one core, without learning the metric."""
+        return self.unfitted().expected_seconds(n_rows)
+
+    def _fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        metric: LearnedMetric | None = None,
+        keep_out_of_fold: bool = False,
+    ) -> FloatArray | None:
+        estimator = self.unfitted()
+        if metric is None:
+            metric = LearnedMetric() if self.metric is None else clone(self.metric)
+            metric.fit(X, y, sample_weight)
+        validate_data(self, X, skip_check_array=True)
+        machine = _pipe_of(estimator).machine
+        machine.set_params(**metric.parameters_for(machine))
+        Z = metric.transform(X)
+        p = None
+        if keep_out_of_fold:
+            p = estimator.fit_out_of_fold(Z, y, sample_weight)
+        else:
+            estimator.fit(Z, y, sample_weight)
+        self.metric_, self.estimator_ = metric, estimator
+        self.classes_ = estimator.classes_
+        return p
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict(self.metric_.transform(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of every class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        p : ndarray of shape (n_rows, n_classes)
+            The probabilities, in the order of `classes_`.
+        """
+        check_is_fitted(self, "estimator_")
+        p: FloatArray = self.estimator_.predict_proba(self.metric_.transform(X))
+        return p
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithm of the probability of every class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_rows, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @property
+    def feature_weights_(self) -> FloatArray:
+        """The weights of the inputs."""
+        check_is_fitted(self, "metric_")
+        return self.metric_.feature_weights_
+
+
+def default_estimator() -> PolychotomyClassifier:
+    """Return the one-vs-rest LS-SVM that needs nothing but the metric."""
+    return PolychotomyClassifier(
+        LSSVM(), "one_vs_rest", "none", "shrunk_soft_max", cv="leave_one_out"
+    )
+
+
+def _pipe_of(estimator: PolychotomyClassifier | TwoStepSearchCV) -> PolychotomyClassifier:
+    """Return the pipe that is fitted in the metric."""
+    if not isinstance(estimator, TwoStepSearchCV):
+        return estimator
+    return PolychotomyClassifier() if estimator.estimator is None else estimator.estimator

@@ -1,0 +1,386 @@
+"""A pool of classifiers: several members, one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..core.checks import positive_number
+from ..core.diagram import Diagram, side_by_side
+from ..core.registry import stored
+from ..core.state import INPUTS, DictOf, Field, Holds, Instance, IsA, Labels, Number, Sizes, require
+from ..core.types import FloatArray
+from ..core.weights import class_numbers, refuse_mixed_labels, row_weights
+from ..machines import SVM, KernelLogisticRegression, guessed_seconds
+from ..pipe.classifier import PolychotomyClassifier
+from ..pipe.folds import split_rows
+from ..tempering.tempering import Tempering
+from ..tuning.search import TwoStepSearchCV
+from .members import Member, Rows, fit_members, last_step, member_probabilities, metric_key
+from .metric import LearnedMetric
+from .metric_classifier import MetricClassifier
+from .pooling import arithmetic_mean, geometric_mean, mixture_weights
+
+COARSE_C = (0.1, 1.0, 10.0, 100.0, 1000.0)
+FINE_C = (0.3, 3.0)
+KERNELS = {"gaussian": "rbf", "laplacian": "laplacian"}
+
+
+@stored("estimator.pool")
+class PolychotomyPool(ClassifierMixin, BaseEstimator):
+    """Several classifiers that answer together, each with a weight of its own.
+
+    Every member's class probabilities are tempered. The weights maximise the likelihood of the
+    weighted mean of the members' out-of-fold probabilities (EM, with 5 rows that speak for each
+    before any is seen). The answer is half the weighted arithmetic mean and half the weighted
+    geometric mean, which is tempered too.
+
+    Parameters
+    ----------
+    members : list of (str, classifier), default=None
+        Classifiers with `predict_proba`, of this library or any other, with names. By default
+        those of `default_members`: an LS-SVM and kernel logistic regression, each in a learned
+        Gaussian and a learned Laplacian metric, and an SVM.
+    budget : float, default=None
+        The seconds that fitting may take, roughly: the most expensive members are left out until
+        the others are expected to be done in that time; the cheapest always stays. Members are
+        compared without their metric, which they may share. What is
+        expected depends on the numbers of rows and inputs alone, not on the machine.
+    cv : int, splitter or iterable, default=5
+        The folds for the out-of-fold probabilities of members that are not of this library, and of
+        the default members that need folds. Every row has to be tested once.
+    n_jobs : int, default=None
+        How many members are fitted at once; members that share a metric are one.
+    random_state : int, RandomState or None, default=None
+        Seeds the members that have a `random_state`.
+
+    Attributes
+    ----------
+    members_ : dict
+        The fitted members by name.
+    weights_ : dict
+        Their weights, which sum to 1.
+    temperings_ : dict
+        Their temperings.
+    tempering_ : Tempering
+        That of the geometric mean.
+    member_nll_ : dict
+        The out-of-fold negative log-likelihood of every tempered member, for each row. Metrics, C
+        and weights have been chosen on the same rows, so that it is on the low side.
+    nll_ : float
+        That of the pool.
+    seconds_ : dict
+        The seconds that every member took; a metric that several share is with the first.
+    dropped_ : list of str
+        The members that the budget had no room for.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_features_in_ : int
+        The number of inputs.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of the inputs, if X had any.
+
+    Notes
+    -----
+    A method of our own. Out-of-fold probabilities come by leave-one-out for the LS-SVMs, from the
+    search of C for the other kernel machines, out of the bag for forests with ``oob_score=True``,
+    and from refits by fold for anything else.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from polychotomy import MetricClassifier, PolychotomyPool
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pool = PolychotomyPool([("ls", MetricClassifier()), ("bayes", GaussianNB())])
+    >>> pool.fit(X[::2], y[::2]).predict_proba(X[[1, 71]]).round(1)
+    array([[1., 0., 0.],
+           [0., 1., 0.]])
+    >>> {name: round(weight, 1) for name, weight in pool.weights_.items()}
+    {'ls': 0.6, 'bayes': 0.4}
+    """
+
+    fitted_state: ClassVar[dict[str, Field]] = {
+        **INPUTS,
+        "classes_": Labels(),
+        "members_": DictOf(IsA(BaseEstimator)),
+        "weights_": DictOf(Number(at_least=0.0)),
+        "temperings_": DictOf(Holds(Tempering, share="M")),
+        "tempering_": Holds(Tempering, share="M"),
+        "member_nll_": DictOf(Number()),
+        "nll_": Number(),
+        "seconds_": DictOf(Number()),
+        "dropped_": Instance(list),
+    }
+
+    def __init__(
+        self,
+        members: Sequence[tuple[str, Any]] | None = None,
+        *,
+        budget: float | None = None,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.members = members
+        self.budget = budget
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the members, their temperings and their weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The inputs.
+        y : array-like of shape (n_rows,)
+            The classes.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights of the rows.
+
+        Returns
+        -------
+        self : PolychotomyPool
+        """
+        members = self._seeded(self._named_members())
+        refuse_mixed_labels(y)
+        X, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        classes, numbers = class_numbers(labels)
+        weights = row_weights(sample_weight, None, X, numbers, classes)
+        used = np.arange(len(labels)) if weights is None else np.flatnonzero(weights)
+        splits = split_rows(self.cv, X, numbers, used, classes, {})
+        rows = Rows(X, labels, numbers, classes, weights, used, splits)
+        kept = within_budget(members, self.budget, len(used), X.shape[1])
+        fitted = self._fit_all(kept, rows)
+        self.classes_ = classes
+        self.dropped_ = [name for name, _ in members if name not in dict(kept)]
+        self._fit_weights(fitted, rows)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of largest probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_rows,)
+        """
+        winners = self.predict_proba(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[winners]
+        return labels
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of every class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        p : ndarray of shape (n_rows, n_classes)
+            The probabilities, in the order of `classes_`.
+        """
+        check_is_fitted(self, "weights_")
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        p = np.stack(
+            [
+                self.temperings_[name].transform(
+                    member_probabilities(member, X, self.classes_, name)
+                )
+                for name, member in self.members_.items()
+            ]
+        )
+        return self._together(p)
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithm of the probability of every class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_rows, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check that every member has a weight and the classes and inputs of the pool."""
+        require(len(self.members_) > 0, self, "has no members")
+        for name in ("weights_", "temperings_", "member_nll_", "seconds_"):
+            same = list(vars(self)[name]) == list(self.members_)
+            require(same, self, f"has {name} of other members")
+        for member in self.members_.values():
+            require(hasattr(member, "predict_proba"), self, "has a member without predict_proba")
+            same = np.array_equal(getattr(member, "classes_", []), self.classes_)
+            same = same and getattr(member, "n_features_in_", None) == sizes["d"]
+            require(same, self, "has a member of other classes or inputs")
+
+    def _sk_visual_block_(self) -> Diagram:
+        if hasattr(self, "members_"):
+            return side_by_side(list(self.members_.items()))
+        return side_by_side(self._named_members())
+
+    def _named_members(self) -> list[tuple[str, Any]]:
+        if self.members is None:
+            return default_members(self.cv)
+        members = list(self.members)
+        if not members:
+            raise ValueError("members is empty; give one at least, or None for the default.")
+        for pair in members:
+            if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], str):
+                raise TypeError(f"members must be pairs of a name and a classifier, got {pair!r}.")
+            if isinstance(pair[1], type) or not hasattr(pair[1], "predict_proba"):
+                raise TypeError(
+                    f"The member {pair[0]!r} must be a classifier with predict_proba, got "
+                    f"{pair[1]!r}. Calibrate a classifier that has none, for example with "
+                    "PolychotomyClassifier or CalibratedClassifierCV."
+                )
+        names = [name for name, _ in members]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ValueError(f"members has two with the name {twice[0]!r}; give each its own.")
+        return [(name, clone(estimator)) for name, estimator in members]
+
+    def _seeded(self, members: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        if self.random_state is not None:
+            random = check_random_state(self.random_state)
+            for _, estimator in members:
+                keys = sorted(estimator.get_params())
+                names = [key for key in keys if key.split("__")[-1] == "random_state"]
+                seeds = {key: int(random.randint(2**31 - 1)) for key in names}
+                estimator.set_params(**seeds)
+        return members
+
+    def _fit_all(self, members: list[tuple[str, Any]], rows: Rows) -> list[Member]:
+        """Fit all members, those with the same metric one after another."""
+        teams: dict[str, list[tuple[str, Any]]] = {}
+        for name, estimator in members:
+            teams.setdefault(metric_key(estimator) or f"the member {name}", []).append(
+                (name, estimator)
+            )
+        found = Parallel(n_jobs=self.n_jobs)(
+            delayed(fit_members)(team, rows) for team in teams.values()
+        )
+        by_name = {member.name: member for team in found for member in team}
+        return [by_name[name] for name, _ in members]
+
+    def _fit_weights(self, members: list[Member], rows: Rows) -> None:
+        numbers = rows.numbers[rows.used]
+        weights = None if rows.weights is None else rows.weights[rows.used]
+        counts = np.ones(len(numbers)) if weights is None else weights
+        self.members_ = {member.name: member.estimator for member in members}
+        self.seconds_ = {member.name: member.seconds for member in members}
+        self.temperings_ = {
+            member.name: Tempering().fit(member.out_of_fold, numbers, weights) for member in members
+        }
+        p = np.stack([self.temperings_[one.name].transform(one.out_of_fold) for one in members])
+        true = p[:, np.arange(len(numbers)), numbers].T
+        found = mixture_weights(true, counts)
+        self.weights_ = dict(zip(self.members_, found.tolist(), strict=True))
+        self.tempering_ = Tempering().fit(geometric_mean(p, found), numbers, weights)
+        nll = -np.average(np.log(true), axis=0, weights=counts)
+        self.member_nll_ = dict(zip(self.members_, nll.tolist(), strict=True))
+        own = self._together(p)[np.arange(len(numbers)), numbers]
+        self.nll_ = float(-np.average(np.log(own), weights=counts))
+
+    def _together(self, p: FloatArray) -> FloatArray:
+        weights = np.array(list(self.weights_.values()))
+        geometric = self.tempering_.transform(geometric_mean(p, weights))
+        mean: FloatArray = 0.5 * (arithmetic_mean(p, weights) + geometric)
+        return mean
+
+
+def default_members(cv: Any = 5) -> list[tuple[str, Any]]:
+    """Return the members of a pool, the cheapest first.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable, default=5
+        The folds of those that need any.
+
+    Returns
+    -------
+    members : list of (str, classifier)
+    """
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    svm = PolychotomyClassifier(SVM(), "one_vs_one", "platt", "pairwise_coupling", cv=cv)
+    logistic = PolychotomyClassifier(
+        KernelLogisticRegression(), "one_vs_one", "pooled_platt", "pairwise_coupling", cv=cv
+    )
+    search = TwoStepSearchCV(
+        logistic, {"machine__C": COARSE_C}, FINE_C, ties="nll", show_progress=False
+    )
+    return [
+        *ls_members(),
+        *(
+            (f"logistic {name}", MetricClassifier(clone(search), LearnedMetric(kernel)))
+            for name, kernel in KERNELS.items()
+        ),
+        (
+            "svm",
+            make_pipeline(StandardScaler(), TwoStepSearchCV(svm, ties="nll", show_progress=False)),
+        ),
+    ]
+
+
+def ls_members() -> list[tuple[str, Any]]:
+    """Return the two LS-SVMs in learned metrics."""
+    return [
+        (f"ls {name}", MetricClassifier(metric=LearnedMetric(kernel)))
+        for name, kernel in KERNELS.items()
+    ]
+
+
+def expected_seconds(estimator: Any, n_rows: int) -> float:
+    """Return roughly how long fitting a member takes on one core, without its metric."""
+    seconds: float = getattr(last_step(estimator), "expected_seconds", guessed_seconds)(n_rows)
+    return seconds
+
+
+def expected_total(members: list[tuple[str, Any]], n_rows: int, n_features: int) -> float:
+    """Return roughly how long fitting all members takes; a shared metric counts once."""
+    metrics = {}
+    for _, estimator in members:
+        if isinstance(estimator, MetricClassifier):
+            metric = LearnedMetric() if estimator.metric is None else estimator.metric
+            metrics[metric_key(estimator)] = min(n_rows, metric.max_rows)
+    learning = sum(0.1 + 5e-9 * n**3 + 2e-8 * n**2 * n_features for n in metrics.values())
+    return learning + sum(expected_seconds(estimator, n_rows) for _, estimator in members)
+
+
+def within_budget(
+    members: list[tuple[str, Any]], budget: float | None, n_rows: int, n_features: int
+) -> list[tuple[str, Any]]:
+    """Return the members that are left when the most expensive have been dropped."""
+    if budget is None:
+        return members
+    limit = positive_number(budget, "budget")
+    kept = list(members)
+    while len(kept) > 1 and expected_total(kept, n_rows, n_features) > limit:
+        # Of members that cost the same the later goes.
+        costs = [expected_seconds(estimator, n_rows) for _, estimator in kept]
+        del kept[max(range(len(kept)), key=lambda place: (costs[place], place))]
+    return kept

@@ -1,0 +1,40 @@
+"""Kernels, Gram matrices that many binary problems share, and kernel rows on demand."""
+
+from .base import Kernel, OnDemand
+from .distances import city_block_distances, inner_products, squared_distances, squared_norms
+from .function import Function
+from .gaussian import Gaussian
+from .gram import BLOCK_ENTRIES, SharedRows, check_square, prepare_rows
+from .laplacian import Laplacian
+from .linear import Linear
+from .memory import settle_memory_limit
+from .polynomial import Polynomial
+from .precomputed import Precomputed
+from .rows import CachedRows, LinearRows, RowSource, StoppedError
+from .settle import kernel_class, settle_kernel
+
+__all__ = [
+    "BLOCK_ENTRIES",
+    "CachedRows",
+    "Function",
+    "Gaussian",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "LinearRows",
+    "OnDemand",
+    "Polynomial",
+    "Precomputed",
+    "RowSource",
+    "SharedRows",
+    "StoppedError",
+    "check_square",
+    "city_block_distances",
+    "inner_products",
+    "kernel_class",
+    "prepare_rows",
+    "settle_kernel",
+    "settle_memory_limit",
+    "squared_distances",
+    "squared_norms",
+]

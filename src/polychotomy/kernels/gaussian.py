@@ -1,0 +1,99 @@
+"""The Gaussian kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.registry import register
+from ..core.types import FloatArray, IntArray
+from ..native import _core
+from ..native.memory import recycled_empty
+from .base import Kernel, OnDemand, parameters, some_rows
+from .distances import inner_products, squared_distances, squared_norms
+
+if TYPE_CHECKING:
+    from .gram import SharedRows
+
+# Beyond, gamma times squared norms, the rounding of squared distances shows in the kernel.
+FAR_FROM_ZERO = 1e6
+
+
+def exponential_of(distances: FloatArray, gamma: float, n_threads: int = 1) -> FloatArray:
+    """Return ``exp(-gamma distance)``. The core's exponential is faster than NumPy's."""
+    kernel = recycled_empty(distances.shape)
+    _core.gaussian_of_distances(np.ascontiguousarray(distances), kernel, gamma, n_threads)
+    return kernel
+
+
+@register("rbf")
+@dataclass(frozen=True)
+class Gaussian(Kernel):
+    """The Gaussian kernel, ``exp(-gamma |x - z|^2)``.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Its width; DUAN03's and DUAN05's ``sigma2`` is ``1 / (2 gamma)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polychotomy.kernels import Gaussian, SharedRows
+    >>> rows = SharedRows(np.array([[0.0], [1.0], [3.0]]))
+    >>> rows.gram(Gaussian(gamma=0.5)).round(3)
+    array([[1.   , 0.607, 0.011],
+           [0.607, 1.   , 0.135],
+           [0.011, 0.135, 1.   ]])
+    """
+
+    gamma: float = 1.0
+
+    fitted_state = parameters("gamma")
+    takes_sigma2 = True
+    tuned_parameters = ("sigma2",)
+
+    @property
+    def sigma2(self) -> float:
+        """The width in the papers' form, ``exp(-|x - z|^2 / (2 sigma2))``."""
+        return 1.0 / (2.0 * self.gamma)
+
+    def between(self, X: Any, Z: Any) -> FloatArray:
+        """Return the kernel between every row of X and every row of Z."""
+        return exponential_of(squared_distances(X, Z), self.gamma)
+
+    def gram(self, rows: SharedRows, n_threads: int = 1) -> FloatArray:
+        """Return the Gram matrix of training rows, from their squared distances."""
+        return exponential_of(rows.squared_distances, self.gamma, n_threads)
+
+    def diagonal(self, X: Any) -> FloatArray:
+        """Return the kernel of every row of X with itself."""
+        return np.ones(X.shape[0])
+
+    def is_semidefinite(self, X: Any) -> bool:
+        """Whether the Gram matrix is known to be positive semidefinite, but for rounding.
+
+        Squared distances lose digits between rows that are far from 0, and there it need not be.
+        """
+        with np.errstate(over="ignore"):
+            return bool(self.gamma * squared_norms(X).max() <= FAR_FROM_ZERO)
+
+    def on_demand(self, X: Any, rows: IntArray) -> OnDemand:
+        """Return the kernel of some rows of X, row numbers ascending, without a Gram matrix."""
+        part = some_rows(X, rows)
+        # gamma |x|^2 of every row once; a tile then takes one product of matrices and one pass.
+        terms = self.gamma * squared_norms(part)
+
+        def tile(some: IntArray, all_: slice) -> FloatArray:
+            products = np.ascontiguousarray(inner_products(part[some], part[all_]))
+            _core.gaussian_of_products(products, terms[some], terms[all_], self.gamma)
+            return products
+
+        return OnDemand(self.diagonal(part), tile)
+
+    @classmethod
+    def warns_of_scales(cls) -> bool:
+        """Whether inputs of very different scales are worth a warning."""
+        return True

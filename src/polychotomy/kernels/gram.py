@@ -1,0 +1,127 @@
+"""Training rows, whose distances, products and Gram matrix many binary problems share."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ..core.stages import stage
+from ..core.types import FloatArray, IntArray
+from .base import Kernel
+from .distances import city_block_distances, inner_products, squared_distances
+from .settle import kernel_class
+
+# Blocks of a kernel between new rows and training rows hold at most this many numbers.
+BLOCK_ENTRIES = 1 << 23
+# Deviations of inputs that differ by more than this are warned about.
+SCALE_RATIO = 1e3
+
+
+class SharedRows:
+    """Training rows, with distances or products between them computed once.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_rows, n_features)
+        The inputs; for a precomputed kernel, the matrix itself.
+    """
+
+    def __init__(self, X: Any) -> None:
+        # The solvers work in double precision; single would lose digits in the distances already.
+        self.X = X if X.dtype == np.float64 else X.astype(np.float64)
+        self._latest: tuple[Kernel, FloatArray] | None = None
+
+    @cached_property
+    def squared_distances(self) -> FloatArray:
+        """The squared Euclidean distance between every two rows."""
+        with stage("distances"):
+            return squared_distances(self.X)
+
+    @cached_property
+    def city_block_distances(self) -> FloatArray:
+        """The city-block distance between every two rows."""
+        return city_block_distances(self.X)
+
+    @cached_property
+    def products(self) -> FloatArray:
+        """The inner product of every two rows."""
+        return inner_products(self.X, self.X)
+
+    def has_gram(self, kernel: Kernel) -> bool:
+        """Whether the Gram matrix of all rows is there already."""
+        return self._latest is not None and self._latest[0] == kernel
+
+    def gram_of(self, kernel: Kernel, rows: IntArray) -> FloatArray:
+        """Return the Gram matrix of some rows, without computing that of all."""
+        return np.ascontiguousarray(kernel.gram_of(self.X, rows), dtype=np.float64)
+
+    def gram(self, kernel: Kernel, n_threads: int = 1) -> FloatArray:
+        """Return the Gram matrix of all rows; the latest is kept."""
+        if self._latest is None or self._latest[0] != kernel:
+            self._latest = (kernel, np.ascontiguousarray(kernel.gram(self, n_threads)))
+        return self._latest[1]
+
+
+def prepare_rows(kernel: Any, X: Any) -> SharedRows:
+    """Return training rows, after checking that the kernel of an estimator can take them."""
+    kind = kernel_class(kernel)
+    warn_of_scales(kind, X)
+    rows = SharedRows(X)
+    _check_sizes(kind, rows.X)
+    return rows
+
+
+def check_square(kernel: Any, X: Any) -> None:
+    """Check that a precomputed kernel has a row and a column for every training row."""
+    if kernel_class(kernel).is_precomputed and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "With kernel='precomputed', X must be the square matrix of the kernel of every two "
+            f"training rows; it has {X.shape[0]} rows and {X.shape[1]} columns."
+        )
+
+
+def _check_sizes(kind: type[Kernel], X: Any) -> None:
+    """Check that no distance or product of rows overflows, and say so if all of them vanish."""
+    with np.errstate(over="ignore"):
+        largest = kind.magnitude(X)
+    if largest is None:
+        return
+    if not np.isfinite(largest):
+        raise ValueError(
+            f"X has entries as large as {abs(X).max():.0e}, for which kernel={kind.name!r} "
+            "overflows. Scale the inputs, for example with make_pipeline(MaxAbsScaler(), ...)."
+        )
+    if largest < np.finfo(np.float64).tiny and abs(X).max() > np.finfo(np.float64).tiny:
+        warnings.warn(
+            f"X has no entry larger than {abs(X).max():.0e}, the square of which is 0 but for "
+            f"rounding, so that kernel={kind.name!r} cannot tell rows apart. Scale the inputs, for "
+            "example with make_pipeline(MaxAbsScaler(), ...).",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def warn_of_scales(kind: type[Kernel], X: Any) -> None:
+    """Say so if one input of a kernel drowns the others, which scaling would prevent."""
+    if not kind.warns_of_scales() or issparse(X) or X.shape[0] < 2:
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviations = np.std(X, axis=0, dtype=np.float64)
+        # An input that is constant but for rounding does not count.
+        varies = deviations > 1e-12 * np.abs(X).max(axis=0)
+    deviations = deviations[np.isfinite(deviations) & varies]
+    if len(deviations) < 2:
+        return
+    ratio = deviations.max() / deviations.min()
+    if ratio > SCALE_RATIO:
+        warnings.warn(
+            f"The scales of the inputs differ by a factor of {ratio:.0e}, so that a Gaussian "
+            "kernel sees hardly any but the largest. Scale them, for example with "
+            "make_pipeline(StandardScaler(), ...).",
+            UserWarning,
+            stacklevel=2,
+        )

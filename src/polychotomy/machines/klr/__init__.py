@@ -1,0 +1,5 @@
+"""Kernel logistic regression."""
+
+from .machine import KernelLogisticRegression
+
+__all__ = ["KernelLogisticRegression"]

@@ -1,0 +1,185 @@
+"""Kernel logistic regression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...core.checks import positive_number
+from ...core.math import sigmoid
+from ...core.registry import register
+from ...core.types import FloatArray, IntArray, SignArray
+from ...kernels import Kernel, LinearRows, RowSource
+from ...native.klr import KlrStatus, solve_klr
+from ..kernel_machine import IterativeKernelMachine, iteration_limit
+from ..linear import MOST_FEATURES
+from ..solved import Solution, Solved, SolvedPath, solve_each
+from .columns import LogisticColumns
+from .linear import solve_linear_klr
+
+
+@register("kernel_logistic_regression")
+class KernelLogisticRegression(IterativeKernelMachine):
+    """Kernel logistic regression (KLR): ``1/2 |w|^2 + C sum log(1 + exp(-y f))``.
+
+    The bias is not penalised. Probabilities are the machine's own output. A binary classifier of
+    its own, and as the machine of `PolychotomyClassifier` one that trains all binary problems of
+    a code, in all folds, on one shared Gram matrix.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The weight of the errors; a row's is ``C`` times its weight.
+    kernel : {"rbf", "laplacian", "linear", "poly", "precomputed"} or callable, default="rbf"
+        The kernel.
+    sigma2 : float, default=None
+        The width of the Gaussian kernel, ``exp(-|x - z|^2 / (2 sigma2))``; if given, `gamma` is not
+        used.
+    gamma : {"scale", "auto"} or float, default="scale"
+        The width in scikit-learn's form, ``exp(-gamma |x - z|^2)``, that of "laplacian",
+        ``exp(-gamma sum_j |x_j - z_j|)``, and the scale of "poly".
+    degree : float, default=3
+        The degree of "poly".
+    coef0 : float, default=0.0
+        The constant of "poly".
+    tol : float, default=1e-6
+        The largest error of a probability, and the typical error of a score, that is left.
+    max_iter : int, default=200
+        The largest number of Newton steps for a binary problem.
+    memory_limit : float, default=None
+        How many bytes Gram matrices may take; half of what is free by default. Over it, every
+        binary problem gets a Gram matrix of its own rows; if even that is over the limit, `fit`
+        raises MemoryError. The linear kernel of many rows needs no Gram matrix.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The class labels; a positive score means the second.
+    support_ : ndarray of shape (n_support,)
+        The training rows, all of them but for those of weight 0.
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
+        Their inputs; None for a precomputed kernel.
+    dual_coef_ : ndarray of shape (1, n_support)
+        Their weights.
+    n_iter_ : int
+        The number of iterations.
+    intercept_ : ndarray of shape (1,)
+        The bias.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from polychotomy import KernelLogisticRegression
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> klr = KernelLogisticRegression(C=10, sigma2=30.0)
+    >>> clf = make_pipeline(StandardScaler(), klr).fit(X[::2], y[::2])
+    >>> clf.predict_proba(X[[1, 81, 83]]).round(2)
+    array([[0.99, 0.01],
+           [0.33, 0.67],
+           [0.96, 0.04]])
+    """
+
+    probabilistic = True
+
+    def as_columns(self) -> LogisticColumns:
+        """Return the machine in the form that `PolychotomyClassifier` trains."""
+        return LogisticColumns(self, self.probabilistic)
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: Any = "rbf",
+        sigma2: float | None = None,
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        memory_limit: float | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.sigma2 = sigma2
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory_limit = memory_limit
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of the two classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        p : ndarray of shape (n_rows, 2)
+            The probabilities, in the order of `classes_`.
+        """
+        scores = self.decision_function(X)
+        return np.stack([sigmoid(-scores), sigmoid(scores)], axis=1)
+
+    def solve_path(
+        self,
+        gram: FloatArray,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        C_values: Sequence[float],
+        weights: FloatArray | None,
+        n_threads: int,
+    ) -> SolvedPath:
+        """Solve every column on every subset of rows, for every value of C."""
+        solution = solve_klr(
+            gram,
+            labels,
+            subsets,
+            C_values,
+            weights,
+            tolerance=positive_number(self.tol, "tol"),
+            max_iterations=iteration_limit(self.max_iter) or 200,
+            n_threads=n_threads,
+        )
+        return SolvedPath(
+            coefficients=solution.coefficients,
+            biases=solution.biases,
+            trained=solution.status != KlrStatus.UNTRAINED,
+            converged=np.isin(solution.status, (KlrStatus.CONVERGED, KlrStatus.UNTRAINED)),
+            iterations=solution.iterations,
+        )
+
+    def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
+        """Whether `solve_rows` can take the place of `solve`."""
+        return kernel.is_linear and n_features <= MOST_FEATURES
+
+    def solve_rows(
+        self,
+        source: RowSource,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        weights: FloatArray | None,
+    ) -> Solved:
+        """Solve every column on every subset of rows without a Gram matrix."""
+        assert isinstance(source, LinearRows)
+        C, tolerance = positive_number(self.C, "C"), positive_number(self.tol, "tol")
+        limit = iteration_limit(self.max_iter) or 200
+
+        def solve(signs: FloatArray, sizes: FloatArray) -> Solution:
+            source.go_on()
+            inside = np.flatnonzero(sizes)
+            X = source.X if len(inside) == source.n_rows else source.X[inside]
+            found = solve_linear_klr(X, signs[inside], C * sizes[inside], tolerance, limit)
+            coefficients = np.zeros(source.n_rows)
+            coefficients[inside] = found.coefficients
+            return replace(found, coefficients=coefficients)
+
+        return solve_each(solve, labels, subsets, weights)

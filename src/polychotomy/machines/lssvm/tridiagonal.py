@@ -1,0 +1,257 @@
+"""One Gram matrix for any number of gammas: the centred matrix made tridiagonal once.
+
+``G = Q T Q'`` with T tridiagonal costs as much as about seven Cholesky factorisations; after it
+every gamma costs O(n) a column, log-determinants and variances included, because
+``(G + 1/gamma)^-1 = Q (T + 1/gamma)^-1 Q'``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import eigvalsh_tridiagonal
+from scipy.linalg.lapack import dormqr, dpttrf, dpttrs, dsytrd, dsytrd_lwork
+
+from ...core.registry import stored
+from ...core.state import Array, Field, Holds, Number, Sizes, require
+from ...core.types import FloatArray, IntArray
+from .centring import LARGEST, Centring, centre, check_semidefinite, check_targets, scaled
+from .solve import Fit
+
+
+@stored("fitted.lssvm_tridiagonal")
+@dataclass(frozen=True)
+class Tridiagonal:
+    """A centred Gram matrix in the basis in which it is tridiagonal.
+
+    Parameters
+    ----------
+    centring : Centring
+        The coordinates without a bias.
+    diagonal, off_diagonal : ndarray of shape (n_rows - 1,), (n_rows - 2,)
+        T, in internal units.
+    eigenvalues : ndarray of shape (n_rows - 1,)
+        The eigenvalues of T, ascending; those that rounding made negative are 0.
+    floor : float
+        The smallest ridge that the rounding of the Gram matrix does not drown.
+    reflectors, factors : ndarray of shape (n_rows - 2, n_rows - 2), (n_rows - 2,)
+        The Householder vectors of Q, as LAPACK keeps them.
+    """
+
+    centring: Centring
+    diagonal: FloatArray
+    off_diagonal: FloatArray
+    eigenvalues: FloatArray
+    floor: float
+    reflectors: FloatArray
+    factors: FloatArray
+
+    fitted_state: ClassVar[dict[str, Field]] = {
+        "centring": Holds(Centring, share="n"),
+        "diagonal": Array("k"),
+        "off_diagonal": Array("o"),
+        "eigenvalues": Array("k"),
+        "floor": Number(at_least=0.0),
+        "reflectors": Array("oo"),
+        "factors": Array("o"),
+    }
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check that the matrix is of the right order."""
+        n_rows = sizes["n"]
+        right = n_rows >= 2 and sizes["k"] == n_rows - 1 and sizes["o"] == n_rows - 2
+        require(right, self, "has a matrix of other rows")
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.centring.n_rows
+
+    @property
+    def n_effective(self) -> int:
+        """The number of eigenvalues that are positive by more than rounding (N_eff)."""
+        return int((self.eigenvalues > self.floor).sum())
+
+    @property
+    def mean_eigenvalue(self) -> float:
+        """The mean eigenvalue, internal; 1 for a Gram matrix that is 0 when centred."""
+        return float(self.eigenvalues.mean()) or 1.0
+
+    def ridge(self, gamma: FloatArray | float) -> FloatArray:
+        """Return ``1 / gamma``, internal, but not less than the floor."""
+        return np.maximum(self.centring.ridge(gamma), self.floor)
+
+    def rotate(self, reduced: FloatArray, back: bool = False) -> FloatArray:
+        """Return ``Q' reduced``, or ``Q reduced`` on the way back."""
+        rotated = np.array(reduced, order="F")
+        if len(rotated) > 2:
+            lwork = 64 * (rotated.shape[1] + 65)
+            trans = "N" if back else "T"
+            # LAPACK writes into the reflectors and puts them back: a copy, for memory that is
+            # read-only or read by another thread.
+            reflectors = self.reflectors.copy(order="F")
+            rotated[1:] = dormqr("L", trans, reflectors, self.factors, rotated[1:], lwork)[0]
+        return rotated
+
+    def solve(self, ridge: float, rotated: FloatArray) -> FloatArray:
+        """Return ``(T + ridge)^-1 rotated`` by an LDL' factorisation, O(n) a column."""
+        pivots, multipliers, failed = dpttrf(self.diagonal + ridge, self._padded)
+        if failed:
+            raise ValueError(f"A ridge of {ridge:.3g} is lost in the rounding of the Gram matrix.")
+        solution: FloatArray = dpttrs(pivots, multipliers, rotated)[0]
+        return solution
+
+    def multiply(self, rotated: FloatArray) -> FloatArray:
+        """Return ``T rotated``."""
+        product = self.diagonal[:, None] * rotated
+        product[1:] += self.off_diagonal[:, None] * rotated[:-1]
+        product[:-1] += self.off_diagonal[:, None] * rotated[1:]
+        return product
+
+    def explained(self, centred: FloatArray, gamma: FloatArray) -> FloatArray:
+        """Return ``k' (G + 1/gamma)^-1 k`` of the columns k of `centred`; see `Basis`."""
+        rotated = self.rotate(centred)
+        explained = np.empty((centred.shape[1], len(gamma)))
+        for ridge, columns in groups(self.ridge(gamma)):
+            own = np.einsum("ij,ij->j", rotated, self.solve(ridge, rotated))
+            explained[:, columns] = own[:, None]
+        return explained
+
+    def leave_one_out(self, targets: FloatArray, gamma: FloatArray) -> FloatArray:
+        """Return the score that every row gets from a fit without it; see `Basis`."""
+        return leave_one_out(with_targets(self, targets), gamma)
+
+    @cached_property
+    def inverse_basis(self) -> FloatArray:
+        """The matrix ``Q'``, written out for leave-one-out."""
+        return self.rotate(np.eye(self.n_rows - 1))
+
+    def __getstate__(self) -> dict[str, object]:
+        # Stored without what is computed on demand, and without the upper triangle, which LAPACK
+        # does not read: zeros compress.
+        state = {key: value for key, value in vars(self).items() if key != "inverse_basis"}
+        return state | {"reflectors": np.tril(self.reflectors)}
+
+    @property
+    def _padded(self) -> FloatArray:
+        # SciPy wants one number here also for matrices of order 1, which have none.
+        return self.off_diagonal if len(self.off_diagonal) else np.zeros(1)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """All label columns of a tridiagonalised Gram matrix.
+
+    Parameters
+    ----------
+    basis : Tridiagonal
+        The Gram matrix.
+    targets : ndarray of shape (n_rows, n_columns)
+        The labels, -1 and +1 (any finite numbers do).
+    first : ndarray of shape (n_columns,)
+        The coordinate of the targets that belongs to the bias.
+    rotated : ndarray of shape (n_rows - 1, n_columns)
+        The other coordinates, in the basis of T.
+    """
+
+    basis: Tridiagonal
+    targets: FloatArray
+    first: FloatArray
+    rotated: FloatArray
+
+    @property
+    def n_columns(self) -> int:
+        """The number of label columns."""
+        return len(self.first)
+
+
+def tridiagonalise(gram: FloatArray, weights: FloatArray | None = None) -> Tridiagonal:
+    """Centre a Gram matrix and make it tridiagonal.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_rows, n_rows)
+        The symmetric Gram matrix. Only K centred matters.
+    weights : ndarray of shape (n_rows,), default=None
+        The row weights v: row i has the noise variance ``1 / (zeta v_i)``.
+
+    Returns
+    -------
+    Tridiagonal
+
+    Raises
+    ------
+    ValueError
+        If the centred Gram matrix has an eigenvalue that is negative by more than rounding.
+    """
+    centring, matrix = centre(np.asarray(gram, dtype=np.float64), weights)
+    n = len(matrix)
+    lwork = max(1, int(dsytrd_lwork(n, lower=1)[0]))
+    packed, diagonal, off_diagonal, factors, _ = dsytrd(matrix, lower=1, lwork=lwork, overwrite_a=1)
+    eigenvalues = eigvalsh_tridiagonal(
+        diagonal, off_diagonal, lapack_driver="sterf", check_finite=False
+    )
+    check_semidefinite(eigenvalues[0], eigenvalues[-1], centring.floor)
+    floor = max(centring.floor, -2.0 * float(eigenvalues[0]))
+    if eigenvalues[-1] <= floor:
+        # Nothing but the rounding of a constant matrix is left.
+        diagonal, off_diagonal = np.zeros(n), np.zeros(n - 1)
+        eigenvalues = np.zeros(n)
+    reflectors = np.asfortranarray(packed[1:, :-1])
+    eigenvalues = np.maximum(eigenvalues, 0.0)
+    return Tridiagonal(centring, diagonal, off_diagonal, eigenvalues, floor, reflectors, factors)
+
+
+def with_targets(basis: Tridiagonal, targets: FloatArray) -> Problem:
+    """Write targets, of shape (n_rows, n_columns), in the basis of a tridiagonal matrix."""
+    targets = check_targets(targets, basis.n_rows)
+    reflected = basis.centring.reflect(targets)
+    return Problem(basis, targets, reflected[0], basis.rotate(reflected[1:]))
+
+
+def fit(problem: Problem, gamma: ArrayLike) -> Fit:
+    """Return the LS-SVM of every column at its own gamma (one number, or one for each column)."""
+    basis, centring = problem.basis, problem.basis.centring
+    rotated = np.empty_like(problem.rotated)
+    for ridge, columns in _ridges(problem, gamma):
+        rotated[:, columns] = basis.solve(ridge, problem.rotated[:, columns])
+    reduced = basis.rotate(rotated, back=True)
+    coefficients = scaled(centring.expand(reduced), -centring.gram_exponent)
+    return Fit(np.clip(coefficients, -LARGEST, LARGEST), centring.bias(problem.first, reduced))
+
+
+def leave_one_out(problem: Problem, gamma: ArrayLike) -> FloatArray:
+    """Return the score that every row gets from a fit without it, for all columns.
+
+    As `Factor.leave_one_out`; after the first call a gamma costs O(n^2) for all its columns.
+    """
+    basis, centring = problem.basis, problem.basis.centring
+    inverse_basis = basis.inverse_basis
+    mirror = basis.rotate(centring.mirror[1:, None])
+    scores = np.empty_like(problem.targets)
+    for ridge, columns in _ridges(problem, gamma):
+        solved = basis.solve(ridge, problem.rotated[:, columns])
+        coefficients = centring.expand(basis.rotate(solved, back=True))
+        applied = basis.rotate(basis.solve(ridge, mirror), back=True)[:, 0]
+        diagonal = np.einsum("ij,ij->j", inverse_basis, basis.solve(ridge, inverse_basis))
+        p = centring.inverse_diagonal(diagonal, applied)
+        scores[:, columns] = problem.targets[:, columns] - coefficients / p[:, None]
+    return scores
+
+
+def _ridges(problem: Problem, gamma: ArrayLike) -> Iterator[tuple[float, IntArray]]:
+    gammas = np.broadcast_to(np.asarray(gamma, dtype=np.float64), problem.n_columns)
+    if not (gammas > 0.0).all():
+        raise ValueError(f"gamma must be positive; got {gamma!r}.")
+    return groups(problem.basis.ridge(gammas))
+
+
+def groups(ridges: FloatArray) -> Iterator[tuple[float, IntArray]]:
+    """Give every distinct ridge with the columns that have it."""
+    for ridge in np.unique(ridges):
+        yield float(ridge), np.flatnonzero(ridges == ridge)

@@ -1,0 +1,121 @@
+"""What the solvers of kernel machines give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.types import FloatArray, IntArray, SignArray
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Solutions of binary problems on one Gram matrix, as the solvers give them.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (n_subsets, n_columns, n_rows)
+        The weights of the training rows; 0 for rows that take no part.
+    biases : ndarray of shape (n_subsets, n_columns)
+        The biases.
+    trained : ndarray of shape (n_subsets, n_columns)
+        Whether the column had rows of both signs.
+    converged : ndarray of shape (n_subsets, n_columns)
+        Whether the solver reached its tolerance.
+    iterations : ndarray of shape (n_subsets, n_columns)
+        How many iterations it took.
+    """
+
+    coefficients: FloatArray
+    biases: FloatArray
+    trained: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
+    iterations: NDArray[np.integer[Any]]
+
+    @classmethod
+    def untrained(cls, n_subsets: int, n_columns: int, n_rows: int) -> Self:
+        """Return columns that are all untrained, to be filled in."""
+        shape = (n_subsets, n_columns)
+        return cls(
+            coefficients=np.zeros((*shape, n_rows)),
+            biases=np.zeros(shape),
+            trained=np.zeros(shape, dtype=bool),
+            converged=np.ones(shape, dtype=bool),
+            iterations=np.zeros(shape, dtype=np.int64),
+        )
+
+
+@dataclass(frozen=True)
+class SolvedPath:
+    """Solutions along a path of C values: as `Solved`, with one axis more after the subsets."""
+
+    coefficients: FloatArray
+    biases: FloatArray
+    trained: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
+    iterations: NDArray[np.integer[Any]]
+
+    def __getitem__(self, value: int) -> Solved:
+        return Solved(*(getattr(self, name)[:, value] for name in Solved.__dataclass_fields__))
+
+    def __len__(self) -> int:
+        return int(self.biases.shape[1])
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The solution of one binary problem, as `Solved` has many."""
+
+    coefficients: FloatArray
+    bias: float
+    converged: bool
+    iterations: int
+
+
+def solve_each(
+    solve: Callable[[FloatArray, FloatArray], Solution],
+    labels: SignArray,
+    subsets: Sequence[IntArray],
+    weights: FloatArray | None,
+) -> Solved:
+    """Solve column by column and subset by subset, where both signs are there.
+
+    `solve` takes the signs of all rows, and how much each counts: 0 if it takes no part.
+    """
+    n_rows, n_columns = labels.shape
+    solved = Solved.untrained(len(subsets), n_columns, n_rows)
+    for place in np.ndindex(len(subsets), n_columns):
+        signs = labels[:, place[1]].astype(np.float64)
+        # A row that occurs twice counts twice.
+        counts = np.bincount(subsets[place[0]], minlength=n_rows).astype(np.float64)
+        sizes = np.abs(signs) * (counts if weights is None else counts * weights)
+        if not ((signs > 0) & (sizes > 0)).any() or not ((signs < 0) & (sizes > 0)).any():
+            continue
+        solution = solve(signs, sizes)
+        solved.coefficients[place] = solution.coefficients
+        solved.biases[place] = solution.bias
+        solved.trained[place] = True
+        solved.converged[place] = solution.converged
+        solved.iterations[place] = solution.iterations
+    return solved
+
+
+def scatter(part: Solved, rows: IntArray, n_rows: int) -> Solved:
+    """Return the solutions of problems on some rows as solutions on all rows."""
+    coefficients = np.zeros((*part.coefficients.shape[:2], n_rows))
+    coefficients[:, :, rows] = part.coefficients
+    return replace(part, coefficients=coefficients)
+
+
+def join_columns(parts: Sequence[Solved]) -> Solved:
+    """Put the solutions of columns side by side."""
+    return Solved(
+        *(
+            np.concatenate([getattr(part, name) for part in parts], axis=1)
+            for name in Solved.__dataclass_fields__
+        )
+    )

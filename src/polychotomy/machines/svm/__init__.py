@@ -1,0 +1,5 @@
+"""The support vector machine."""
+
+from .machine import SVM
+
+__all__ = ["SVM"]

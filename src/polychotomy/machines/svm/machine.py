@@ -1,0 +1,176 @@
+"""The support vector machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...core.checks import positive_number
+from ...core.registry import register
+from ...core.types import FloatArray, IntArray, SignArray
+from ...kernels import Kernel, LinearRows, RowSource
+from ...native.svm import SvmStatus, solve_svm
+from ..kernel_machine import IterativeKernelMachine, iteration_limit
+from ..linear import MOST_FEATURES
+from ..solved import Solution, Solved, SolvedPath, solve_each
+from .decomposition import decompose
+from .interior import interior_point
+
+
+@register("svm")
+class SVM(IterativeKernelMachine):
+    """Support vector machine: the L1-loss C-SVM with bias, in the dual.
+
+    A binary classifier of its own, and as the machine of `PolychotomyClassifier` one that trains
+    all binary problems of a code, in all folds, on one shared Gram matrix. A single problem, or
+    one that is over `memory_limit`, is solved without a Gram matrix, and so is the linear kernel
+    of many rows.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The weight of the errors; a row's is ``C`` times its weight.
+    kernel : {"rbf", "laplacian", "linear", "poly", "precomputed"} or callable, default="rbf"
+        The kernel.
+    sigma2 : float, default=None
+        The width of the Gaussian kernel, ``exp(-|x - z|^2 / (2 sigma2))``; if given, `gamma` is not
+        used.
+    gamma : {"scale", "auto"} or float, default="scale"
+        The width in scikit-learn's form, ``exp(-gamma |x - z|^2)``, that of "laplacian",
+        ``exp(-gamma sum_j |x_j - z_j|)``, and the scale of "poly".
+    degree : float, default=3
+        The degree of "poly".
+    coef0 : float, default=0.0
+        The constant of "poly".
+    tol : float, default=1e-3
+        How far the optimality conditions may be violated, for scores of size 1 or more; smaller
+        scores, which a small `C` gives, are solved for as exactly in proportion.
+    max_iter : int, default=-1
+        The largest number of iterations for a binary problem; -1 for a generous one.
+    memory_limit : float, default=None
+        How many bytes the kernel may take; half of what is free by default. Over it there is no
+        Gram matrix: kernel rows are computed when they are needed, and as many as the limit
+        allows are kept. The answer is the same within `tol`, only later. A few rows are kept
+        whatever the limit is.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The class labels; a positive score means the second.
+    support_ : ndarray of shape (n_support,)
+        The training rows that the solution uses.
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
+        Their inputs; None for a precomputed kernel.
+    dual_coef_ : ndarray of shape (1, n_support)
+        Their weights.
+    n_iter_ : int
+        The number of iterations.
+    intercept_ : ndarray of shape (1,)
+        The bias: the mean over free support vectors; without any, the middle of its interval.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from polychotomy import SVM
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = make_pipeline(StandardScaler(), SVM(C=10, sigma2=30.0)).fit(X[::2], y[::2])
+    >>> round(clf.score(X[1::2], y[1::2]), 2)
+    0.96
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: Any = "rbf",
+        sigma2: float | None = None,
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        memory_limit: float | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.sigma2 = sigma2
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory_limit = memory_limit
+
+    def solve_path(
+        self,
+        gram: FloatArray,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        C_values: Sequence[float],
+        weights: FloatArray | None,
+        n_threads: int,
+    ) -> SolvedPath:
+        """Solve every column on every subset of rows, for every value of C."""
+        solution = solve_svm(
+            gram,
+            labels,
+            subsets,
+            C_values,
+            weights,
+            tolerance=positive_number(self.tol, "tol"),
+            max_iterations=iteration_limit(self.max_iter),
+            n_threads=n_threads,
+        )
+        return SolvedPath(
+            coefficients=solution.coefficients,
+            biases=solution.biases,
+            trained=solution.status != SvmStatus.UNTRAINED,
+            converged=solution.status != SvmStatus.ITERATION_LIMIT,
+            iterations=solution.iterations,
+        )
+
+    def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
+        """Whether `solve_rows` can take the place of `solve`."""
+        return True
+
+    def solve_rows(
+        self,
+        source: RowSource,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        weights: FloatArray | None,
+    ) -> Solved:
+        """Solve every column on every subset of rows without a Gram matrix."""
+        C, tolerance = positive_number(self.C, "C"), positive_number(self.tol, "tol")
+        limit = iteration_limit(self.max_iter)
+
+        def solve(signs: FloatArray, sizes: FloatArray) -> Solution:
+            start, n_steps = _start(source, signs, C * sizes)
+            solution = decompose(source, signs, C * sizes, tolerance, limit, start)
+            return replace(solution, iterations=solution.iterations + n_steps)
+
+        return solve_each(solve, labels, subsets, weights)
+
+
+def _start(
+    source: RowSource, labels: FloatArray, bounds: FloatArray
+) -> tuple[FloatArray | None, int]:
+    """Return coefficients to start from, if good ones are known, and the steps to there.
+
+    A linear kernel of few features has an interior point that is found in a few passes over the
+    rows; decomposition alone would need thousands.
+    """
+    if not isinstance(source, LinearRows):
+        return None, 0
+    inside = np.flatnonzero(bounds)
+    if source.X.shape[1] > min(MOST_FEATURES, len(inside) / 2):
+        return None, 0
+    start = np.zeros(source.n_rows)
+    X = source.X if len(inside) == source.n_rows else source.X[inside]
+    start[inside], n_steps = interior_point(X, labels[inside], bounds[inside], source.go_on)
+    return start, n_steps

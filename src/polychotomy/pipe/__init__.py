@@ -1,0 +1,1 @@
+"""The pipe: where code, machine, calibrator, decoder and tempering meet."""

@@ -1,0 +1,244 @@
+"""Everything about a fit that is settled before the first machine is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import has_fit_parameter, validate_data
+
+from ..core.checks import class_distribution, listed, one_of
+from ..core.codebook import Codebook
+from ..core.types import FloatArray
+from ..core.weights import class_numbers, refuse_mixed_labels, row_weights
+from ..machines import LeavesOneOut, TrainingOptions
+from .folds import Splits, split_rows
+from .parts import Parts, check_together, resolve
+from .training import Prepared, TrainingSet
+
+
+@dataclass(frozen=True)
+class Session:
+    """A checked pipe with its training rows and folds."""
+
+    parts: Parts
+    data: TrainingSet
+    classes: NDArray[Any]
+    priors: FloatArray | None
+    decoder_seed: int | None
+    cv: Any
+    split_params: dict[str, Any]
+
+    @property
+    def prefit(self) -> bool:
+        """Whether calibrators and decoders are to be fitted later, on other rows."""
+        return isinstance(self.cv, str) and self.cv == "prefit"
+
+    @property
+    def leave_one_out(self) -> bool:
+        """Whether held-out scores come from the leave-one-out formula of the machine."""
+        return isinstance(self.cv, str) and self.cv == "leave_one_out"
+
+    @property
+    def learns(self) -> bool:
+        """Whether the calibrator, the decoder or tempering learns from rows held out."""
+        parts = self.parts
+        return (
+            parts.calibrator.learns
+            or "held_out_scores" in parts.decoder.needs
+            or parts.tempering is not None
+        )
+
+    @property
+    def class_sizes(self) -> FloatArray:
+        """The total weight of the training rows of each class."""
+        y, weights = self.data.y[self.data.rows], self.data.weights_of(self.data.rows)
+        return np.bincount(y, weights, len(self.classes)).astype(float)
+
+    def split(self) -> Splits:
+        """Split the training rows into folds; none for the words that `cv` may be."""
+        if isinstance(self.cv, str):
+            one_of(self.cv, "cv", ("prefit", "leave_one_out"))
+            if self.leave_one_out and not isinstance(self.data.machine, LeavesOneOut):
+                raise ValueError(
+                    "cv='leave_one_out' is for machines with a formula for it, LSSVM and "
+                    f"KernelLogisticRegression; {self.parts.machine_name} has none. Choose a "
+                    "number of folds."
+                )
+            return []
+        data = self.data
+        return split_rows(self.cv, data.X, data.y, data.rows, self.classes, self.split_params)
+
+
+@dataclass(frozen=True)
+class _Routed:
+    """Which metadata goes where."""
+
+    fit: dict[str, Any]
+    split: dict[str, Any]
+    machine_weight: Any
+
+
+def start(
+    classifier: Any,
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    fit_params: dict[str, Any],
+) -> Session:
+    """Check inputs, labels, weights, code, parts and priors against each other.
+
+    Parameters
+    ----------
+    classifier : estimator
+        Has the parameters of `PolychotomyClassifier`; it gets `n_features_in_` and the names of
+        the inputs, and is left alone otherwise.
+    X, y, sample_weight, fit_params
+        As for its `fit`.
+    """
+    parts = resolve(
+        classifier.machine,
+        classifier.code,
+        classifier.calibrator,
+        classifier.decoder,
+        classifier.tempering,
+    )
+    refuse_mixed_labels(y)
+    X, labels = validate_data(classifier, X, y, **input_checks(classifier))
+    check_classification_targets(labels)
+    classes, numbers = class_numbers(labels)
+    routed = _route(classifier, sample_weight, fit_params)
+    weights = row_weights(sample_weight, classifier.class_weight, X, numbers, classes)
+    code_seed, machine_seed, decoder_seed = _seeds(classifier.random_state)
+    codebook = parts.code.build(len(classes), code_seed)
+    check_together(parts, codebook)
+    return Session(
+        parts=parts,
+        data=TrainingSet(
+            machine=parts.machine,
+            codebook=codebook,
+            X=X,
+            y=numbers,
+            rows=np.arange(len(numbers)) if weights is None else np.flatnonzero(weights),
+            weights=weights,
+            machine_weights=_machine_weights(classifier, parts, routed, X, numbers, classes),
+            options=TrainingOptions(
+                n_jobs=classifier.n_jobs,
+                random_state=machine_seed,
+                fit_params=routed.fit,
+                describe=lambda column: codebook.describe(codebook.trained[0][column], classes),
+                counts=row_weights(routed.machine_weight, None, X, numbers, classes),
+            ),
+            prepared=Prepared(parts.machine, codebook, X, numbers),
+        ),
+        classes=classes,
+        priors=_priors(classifier.priors, parts, classes),
+        decoder_seed=decoder_seed,
+        cv=classifier.cv,
+        split_params=routed.split,
+    )
+
+
+def restart(
+    classifier: Any,
+    parts: Parts,
+    codebook: Codebook,
+    classes: NDArray[Any],
+    decoder_seed: int | None,
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+) -> Session:
+    """Check further rows for a pipe whose machines are trained, and leave out those of weight 0."""
+    X, labels = validate_data(classifier, X, y, reset=False, **input_checks(classifier))
+    unknown = np.setdiff1d(labels, classes)
+    if len(unknown):
+        raise ValueError(
+            f"y has the class {unknown.tolist()[0]!r}, which was not there in fit; the classes "
+            f"are {listed(classes.tolist(), 'and')}."
+        )
+    numbers = np.searchsorted(classes, labels)
+    weights = row_weights(
+        sample_weight, classifier.class_weight, X, numbers, classes, all_classes=False
+    )
+    if weights is not None:
+        used = weights > 0
+        X, numbers, weights = X[used], numbers[used], weights[used]
+    return Session(
+        parts=parts,
+        data=TrainingSet(
+            machine=parts.machine,
+            codebook=codebook,
+            X=X,
+            y=numbers,
+            rows=np.arange(len(numbers)),
+            weights=weights,
+            machine_weights=None,
+            options=TrainingOptions(n_jobs=classifier.n_jobs),
+            prepared=Prepared(parts.machine, codebook, X, numbers),
+        ),
+        classes=classes,
+        priors=None,
+        decoder_seed=decoder_seed,
+        cv=None,
+        split_params={},
+    )
+
+
+def input_checks(classifier: Any) -> dict[str, Any]:
+    """Return what scikit-learn should check of the inputs of a classifier."""
+    return {
+        "accept_sparse": "csr",
+        "ensure_all_finite": "allow-nan" if get_tags(classifier).input_tags.allow_nan else True,
+    }
+
+
+def _seeds(random_state: Any) -> list[Any]:
+    """Return seeds of their own for codes, machines and decoders."""
+    if random_state is None:
+        return [None, None, None]
+    seeds: list[Any] = check_random_state(random_state).randint(2**31 - 1, size=3).tolist()
+    return seeds
+
+
+def _route(classifier: Any, sample_weight: Any, fit_params: dict[str, Any]) -> _Routed:
+    if not get_config()["enable_metadata_routing"]:
+        fit = dict(fit_params)
+        groups = fit.pop("groups", None)
+        return _Routed(fit, {} if groups is None else {"groups": groups}, sample_weight)
+    given = {} if sample_weight is None else {"sample_weight": sample_weight}
+    routed = process_routing(classifier, "fit", **given, **fit_params)
+    fit = dict(routed.machine.fit)
+    split = dict(routed.splitter.split) if "splitter" in routed else {}
+    return _Routed(fit, split, fit.pop("sample_weight", None))
+
+
+def _machine_weights(
+    classifier: Any, parts: Parts, routed: _Routed, X: Any, y: Any, classes: NDArray[Any]
+) -> FloatArray | None:
+    if routed.machine_weight is None and classifier.class_weight is None:
+        return None
+    takes_weights = has_fit_parameter(parts.machine.template, "sample_weight")
+    if not takes_weights and not get_config()["enable_metadata_routing"]:
+        raise ValueError(
+            f"{parts.machine_name} does not take sample_weight in fit, so neither sample_weight "
+            "nor class_weight can reach it; choose another machine, or leave the weights out."
+        )
+    return row_weights(routed.machine_weight, classifier.class_weight, X, y, classes)
+
+
+def _priors(priors: Any, parts: Parts, classes: NDArray[Any]) -> FloatArray | None:
+    if priors is None:
+        return None
+    if not parts.yields_probabilities:
+        raise ValueError(
+            f"priors reweight class probabilities, which {type(parts.decoder).__name__} does not "
+            "yield here; choose a decoder that does, or priors=None."
+        )
+    return class_distribution(priors, classes, "priors")

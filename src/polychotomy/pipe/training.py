@@ -1,0 +1,386 @@
+"""Training the machines of a code, and scores of rows that they did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.codebook import Codebook
+from ..core.margins import Margins
+from ..core.registry import stored
+from ..core.state import Array, Field, Holds, Indices, Sizes, require
+from ..core.types import FloatArray, IntArray, SignArray
+from ..machines import ColumnMachine, FollowsPath, LeavesOneOut, LeftOut, TrainingOptions
+from .folds import Splits, stratified_splits
+
+
+class Prepared:
+    """What machines of one kind and code share, computed when it is first needed.
+
+    Note: it is an object of its own, and not an attribute that a training set computes, so that a
+    training set can stay a plain value: copies for other cells of a grid hand it on.
+
+    Parameters
+    ----------
+    machine : ColumnMachine
+        What prepares the rows.
+    codebook : Codebook
+        The code.
+    X, y : array-like
+        All rows and their class numbers.
+    shares : Prepared, default=None
+        Whose rows, prepared by a machine that shares them, to take.
+    """
+
+    def __init__(
+        self,
+        machine: ColumnMachine,
+        codebook: Codebook,
+        X: Any,
+        y: IntArray,
+        shares: Prepared | None = None,
+    ) -> None:
+        self._machine, self._codebook, self._X, self._y = machine, codebook, X, y
+        self._shares = shares
+
+    @cached_property
+    def state(self) -> Any:
+        """The rows as the machine wants them."""
+        return self._machine.prepare(self._X) if self._shares is None else self._shares.state
+
+    @cached_property
+    def labels(self) -> SignArray:
+        """The label of every row in every column that needs a machine."""
+        columns, _, _ = self._codebook.trained
+        return self._codebook.matrix[:, columns][self._y]
+
+    def sharing(self, other: Prepared) -> Prepared:
+        """Return the same with the rows of another, whose machine shares them."""
+        return Prepared(self._machine, self._codebook, self._X, self._y, other)
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """The rows to learn from, and how.
+
+    Rows are numbered as in `X`; only `rows`, those of positive weight, are used.
+    """
+
+    machine: ColumnMachine
+    codebook: Codebook
+    X: Any
+    y: IntArray
+    rows: IntArray
+    weights: FloatArray | None
+    machine_weights: FloatArray | None
+    options: TrainingOptions
+    prepared: Prepared
+
+    @property
+    def state(self) -> Any:
+        """What all machines share."""
+        return self.prepared.state
+
+    @property
+    def labels(self) -> SignArray:
+        """The label of every row in every column that needs a machine."""
+        return self.prepared.labels
+
+    def with_machine(self, machine: ColumnMachine) -> TrainingSet:
+        """Return the same rows for a machine of the same kind, with what is computed already."""
+        return replace(self, machine=machine)
+
+    def weights_of(self, rows: IntArray) -> FloatArray | None:
+        """Return the weights of some rows."""
+        return None if self.weights is None else self.weights[rows]
+
+
+@stored("pipe.binary_machines")
+@dataclass(frozen=True)
+class BinaryMachines:
+    """The trained machines of a code: from inputs to the margins of all columns."""
+
+    machine: ColumnMachine
+    fitted: Any
+    source: IntArray
+    sign: SignArray
+
+    fitted_state: ClassVar[dict[str, Field]] = {
+        "machine": Holds(fitted=False),
+        "fitted": Holds(share="Td"),
+        "source": Indices("L", below="T"),
+        "sign": Array("L", "i", at_least=-1, at_most=1),
+    }
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check that machine and solution belong together."""
+        require((self.sign != 0).all(), self, "has signs other than -1 and +1")
+        check_solution(self)
+
+    def margins(self, X: Any, probability: bool, n_jobs: int | None = None) -> Margins:
+        """Return the margins of new rows."""
+        narrow = self.machine.margins(self.fitted, X, probability, n_jobs)
+        return narrow.columns(self.source, self.sign)
+
+    def training_margins(self, data: TrainingSet, rows: IntArray, probability: bool) -> Margins:
+        """Return the margins of training rows."""
+        narrow = self.machine.training_margins(
+            self.fitted, data.state, rows, None, probability, data.options.n_jobs
+        )
+        return narrow.columns(self.source, self.sign)
+
+    def narrow_scores(
+        self, data: TrainingSet, rows: IntArray, where: NDArray[np.bool_]
+    ) -> FloatArray:
+        """Return the scores of training rows in the trained columns; only entries of `where`."""
+        scores = self.machine.training_margins(
+            self.fitted, data.state, rows, where, False, data.options.n_jobs
+        ).mean
+        assert scores is not None
+        return scores
+
+
+@stored("pipe.nested_scorer")
+@dataclass(frozen=True)
+class NestedScorer:
+    """Machines of some columns, as a plain function from inputs to margins."""
+
+    machine: ColumnMachine
+    fitted: Any
+
+    fitted_state: ClassVar[dict[str, Field]] = {
+        "machine": Holds(fitted=False),
+        "fitted": Holds(share="Td"),
+    }
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check that machine and solution belong together."""
+        check_solution(self)
+
+    def check_inputs(self, n_features: int) -> None:
+        """Check that the machines can read rows of so many inputs."""
+        self.fitted.check_inputs(n_features)
+
+    def __call__(self, X: Any) -> Margins:
+        """Return the margins of new rows."""
+        return self.machine.margins(self.fitted, X)
+
+
+def check_solution(owner: BinaryMachines | NestedScorer) -> None:
+    """Check that a solution is of the kind that its machine makes."""
+    known = type(owner.fitted) is getattr(owner.machine, "fitted_type", None)
+    require(known, owner, "has machines that do not belong to their solutions")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Machines with one setting of their parameters, tried on every fold.
+
+    Parameters
+    ----------
+    tested : list of Margins
+        For every fold, the margins of its test rows by machines that did not see them.
+    failed : list of int
+        The trained columns whose solver did not converge in some fold.
+    machines : callable
+        Returns the machines of a fold.
+    """
+
+    tested: list[Margins]
+    failed: list[int]
+    machines: Callable[[int], BinaryMachines]
+
+    def scores(self, data: TrainingSet, splits: Splits) -> FloatArray:
+        """Return the scores of all rows in the trained columns."""
+        columns, _, _ = data.codebook.trained
+        scores = np.zeros((len(data.y), len(columns)))
+        for margins, (_, test) in zip(self.tested, splits, strict=True):
+            assert margins.mean is not None
+            scores[test] = margins.mean[:, columns]
+        return scores
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search hands on to the classifier that it ends with.
+
+    Parameters
+    ----------
+    machines : BinaryMachines
+        The machines of all rows.
+    scores : ndarray of shape (n_rows, n_trained_columns)
+        The scores of rows by machines that did not see them.
+    splits : list of (train, test)
+        The folds that they come from.
+    """
+
+    machines: BinaryMachines
+    scores: FloatArray
+    splits: Splits
+
+
+def try_path(
+    data: TrainingSet, splits: Splits, values: Sequence[float], probability: bool
+) -> list[Trial] | None:
+    """Try every value of the parameter along which the machine can be trained in one go.
+
+    Returns None if it cannot, here.
+    """
+    if not isinstance(data.machine, FollowsPath):
+        return None
+    path = data.machine.held_out_path(
+        data.state, data.labels, splits, values, data.machine_weights, data.options, probability
+    )
+    if path is None:
+        return None
+    _, source, sign = data.codebook.trained
+
+    def machines(fitted: Callable[[int], Any], fold: int) -> BinaryMachines:
+        return BinaryMachines(data.machine, fitted(fold), source, sign)
+
+    return [
+        Trial(
+            tested=held_out.tested
+            if data.codebook.all_trained
+            else [margins.columns(source, sign) for margins in held_out.tested],
+            failed=np.flatnonzero(held_out.failed).tolist(),
+            machines=partial(machines, held_out.fitted),
+        )
+        for held_out in path
+    ]
+
+
+def try_once(data: TrainingSet, splits: Splits, probability: bool) -> Trial:
+    """Try the machine as it is on every fold."""
+    machines = train(data, [rows for rows, _ in splits])
+    return Trial(
+        tested=[
+            each.training_margins(data, test, probability)
+            for each, (_, test) in zip(machines, splits, strict=True)
+        ],
+        failed=[],
+        machines=machines.__getitem__,
+    )
+
+
+def train(data: TrainingSet, subsets: Sequence[IntArray]) -> list[BinaryMachines]:
+    """Train the machines of all columns on every subset of rows."""
+    _, source, sign = data.codebook.trained
+    fitted = data.machine.fit(data.state, data.labels, subsets, data.machine_weights, data.options)
+    return [BinaryMachines(data.machine, each, source, sign) for each in fitted]
+
+
+def train_nested(data: TrainingSet, rows: IntArray, columns: IntArray) -> NestedScorer:
+    """Train machines for some columns on some rows only."""
+    labels = data.codebook.matrix[:, columns][data.y]
+    (fitted,) = data.machine.fit(data.state, labels, [rows], data.machine_weights, data.options)
+    return NestedScorer(data.machine, fitted)
+
+
+def held_out_scores(
+    data: TrainingSet,
+    full: BinaryMachines,
+    scores: FloatArray,
+    splits: Splits,
+    complete: bool,
+) -> Margins:
+    """Return scores of rows by machines that did not see them (DUAN03 section 3.1).
+
+    An entry whose class takes part in the column is that of `scores`, by the fold's machine; if
+    the fold leaves that machine without one of its sides, it comes from the machine of all rows.
+    An entry whose class takes no part in the column was seen by no machine of it: with `complete`
+    it comes from the machine of all rows, else it is left at 0. Rows are in the order of
+    ``data.rows``.
+    """
+    taking_part = data.labels != 0
+    from_full = np.zeros(data.labels.shape, dtype=bool)
+    from_full[data.rows] = taking_part[data.rows] if not splits else False
+    if complete:
+        from_full[data.rows] |= ~taking_part[data.rows]
+    for rows, test in splits:
+        from_full[test] |= taking_part[test] & ~_has_both_signs(data, rows)
+    scores = np.where(taking_part & ~from_full, scores, 0.0)
+    return _with_full(data, full, scores, from_full)
+
+
+def fold_scores(data: TrainingSet, folds: Sequence[BinaryMachines], splits: Splits) -> FloatArray:
+    """Return the score of every row by the machines of its fold, where its class takes part."""
+    scores = np.zeros(data.labels.shape)
+    for machines, (_, test) in zip(folds, splits, strict=True):
+        scores[test] = machines.narrow_scores(data, test, data.labels[test] != 0)
+    return scores
+
+
+def _has_both_signs(data: TrainingSet, rows: IntArray) -> NDArray[np.bool_]:
+    """Say for every trained column whether some rows have both signs, and so a machine."""
+    labels = data.labels[rows]
+    return np.logical_and((labels > 0).any(axis=0), (labels < 0).any(axis=0))
+
+
+def leave_one_out_scores(data: TrainingSet, full: BinaryMachines) -> LeftOut:
+    """Return scores of rows by machines without the row, from the one fit of all rows.
+
+    Columns whose scores the machine does not trust get those of five stratified folds.
+    """
+    assert isinstance(data.machine, LeavesOneOut)
+    left_out = data.machine.leave_one_out_scores(
+        full.fitted, data.state, data.labels, data.rows, data.machine_weights, data.options
+    )
+    columns = np.flatnonzero(~left_out.trusted)
+    splits = stratified_splits(data.y, data.rows) if len(columns) else []
+    if not splits:
+        return left_out
+    labels, scores = data.labels[:, columns], left_out.scores.copy()
+    options = replace(
+        data.options, describe=lambda column: data.options.describe(int(columns[column]))
+    )
+    subsets = [rows for rows, _ in splits]
+    folds = data.machine.fit(data.state, labels, subsets, data.machine_weights, options)
+    for fitted, (rows, test) in zip(folds, splits, strict=True):
+        held_out = data.machine.training_margins(
+            fitted, data.state, test, labels[test] != 0, False, options.n_jobs
+        ).mean
+        assert held_out is not None
+        known = (labels[test] != 0) & _has_both_signs(data, rows)[columns]
+        place = np.ix_(test, columns)
+        scores[place] = np.where(known, held_out, scores[place])
+    return LeftOut(scores, left_out.trusted)
+
+
+def left_out_margins(
+    data: TrainingSet, full: BinaryMachines, scores: FloatArray, complete: bool
+) -> Margins:
+    """Return leave-one-out scores as margins of the used rows in all columns.
+
+    Entries of classes that take no part in a column are as in `held_out_scores`.
+    """
+    from_full = np.zeros(scores.shape, dtype=bool)
+    if complete:
+        from_full[data.rows] = data.labels[data.rows] == 0
+    return _with_full(data, full, scores.copy(), from_full)
+
+
+def _with_full(
+    data: TrainingSet, full: BinaryMachines, scores: FloatArray, from_full: NDArray[np.bool_]
+) -> Margins:
+    """Fill in entries from the machines of all rows, and expand to all columns."""
+    rows = np.flatnonzero(from_full.any(axis=1))
+    if len(rows):
+        where = from_full[rows]
+        scores[rows] = np.where(where, full.narrow_scores(data, rows, where), scores[rows])
+    return Margins(mean=scores[data.rows]).columns(full.source, full.sign)
+
+
+def fold_numbers(splits: Splits, rows: IntArray) -> IntArray | None:
+    """Return the fold of every used row, or None if there are no folds."""
+    if not splits:
+        return None
+    number = np.zeros(int(rows.max()) + 1, dtype=np.intp)
+    for fold, (_, test) in enumerate(splits):
+        number[test] = fold
+    return number[rows]

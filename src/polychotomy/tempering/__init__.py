@@ -1,0 +1,5 @@
+"""Tempering: from class probabilities to better class probabilities."""
+
+from .tempering import Tempering
+
+__all__ = ["Tempering"]

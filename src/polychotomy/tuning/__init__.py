@@ -1,0 +1,1 @@
+"""Choosing parameters by cross-validating the multi-class result."""

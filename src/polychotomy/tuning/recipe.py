@@ -1,0 +1,181 @@
+"""Named methods: what a recipe is, and how it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.base import clone
+
+from ..calibration import NoCalibration
+from ..core.checks import suggestion
+from ..pipe.classifier import PolychotomyClassifier
+from ..pipe.parts import resolve
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A named method: parts that go together, and where they come from.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the paper, or made of the paper's words.
+    code : Code
+        How the classes are split.
+    machine : classifier
+        The binary machine.
+    calibrator : Calibrator
+        How scores become probabilities.
+    decoder : Decoder
+        How binary answers become classes.
+    papers : tuple of str
+        "DUAN03", "DUAN05", "GALAR" or "VANGESTEL"; "ours" for methods of this library.
+    build : callable, default=None
+        What makes the classifier of a method that is not one pipe, whose parts are all None.
+
+    Examples
+    --------
+    >>> import polychotomy
+    >>> polychotomy.recipes()["PWC_PSVM"].decoder
+    PairwiseCoupling(method='hastie_tibshirani')
+    """
+
+    name: str
+    code: Any
+    machine: Any
+    calibrator: Any
+    decoder: Any
+    papers: tuple[str, ...]
+    build: Callable[..., Any] | None = None
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether it gives class probabilities."""
+        if self.build is not None:
+            return True
+        return resolve(self.machine, self.code, self.calibrator, self.decoder).yields_probabilities
+
+    def classifier(self, machine: Any = None, **params: Any) -> Any:
+        """Return the method as a classifier, with another machine if one is given."""
+        if self.build is not None:
+            if machine is not None:
+                raise ValueError(
+                    f"{self.name} is a pool with machines of its own; leave machine out, or give "
+                    "PolychotomyPool members with yours."
+                )
+            return self.build(**params)
+        calibrator = self.calibrator
+        if machine is not None and calibrator.learns and hasattr(machine, "predict_proba"):
+            # It has probabilities of its own.
+            calibrator = NoCalibration()
+        return PolychotomyClassifier(
+            machine=clone(self.machine if machine is None else machine),
+            code=clone(self.code),
+            calibrator=clone(calibrator),
+            decoder=clone(self.decoder),
+            **params,
+        )
+
+
+_recipes: dict[str, Recipe] = {}
+
+
+def register_recipe(recipe: Recipe) -> Recipe:
+    """Give a method a name, by which `polychotomy.recipe`, `MethodSweep` and studies know it.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The method.
+
+    Returns
+    -------
+    recipe : Recipe
+
+    Examples
+    --------
+    >>> from polychotomy import SVM, MaxWins, NoCalibration, OneVsOne, Recipe
+    >>> from polychotomy.tuning.recipe import register_recipe
+    >>> papers = ("DUAN03", "DUAN05")
+    >>> method = Recipe("MWV_SVM", OneVsOne(), SVM(), NoCalibration(), MaxWins(), papers)
+    >>> register_recipe(method).classifier().decoder
+    MaxWins()
+    """
+    if _plain(recipe.name) in {_plain(name) for name in _recipes if name != recipe.name}:
+        raise ValueError(f"The name {recipe.name!r} is that of another recipe but for its signs.")
+    _recipes[recipe.name] = recipe
+    return recipe
+
+
+def known_recipes() -> dict[str, Recipe]:
+    """Return all methods by name."""
+    return dict(_recipes)
+
+
+class RecipeTable(dict[str, Recipe]):
+    """All recipes by name; it prints as a table.
+
+    Examples
+    --------
+    >>> import polychotomy
+    >>> len(polychotomy.recipes())
+    57
+    """
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the recipes as rows: name, code, machine, calibrator, decoder, ... ."""
+        for recipe in self.values():
+            yield {
+                "name": recipe.name,
+                **{
+                    part: repr(getattr(recipe, part)) if recipe.build is None else "several"
+                    for part in ("code", "machine", "calibrator", "decoder")
+                },
+                "probabilities": recipe.probabilities,
+                "paper": ", ".join(recipe.papers),
+            }
+
+    def __str__(self) -> str:
+        rows = [
+            {key: str(value) for key, value in row.items()}
+            | {"probabilities": "yes" if row["probabilities"] else "no"}
+            for row in self.rows()
+        ]
+        widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}
+        lines = [{key: key for key in widths}, *rows]
+        return "\n".join(
+            "  ".join(f"{row[key]:<{width}}" for key, width in widths.items()).rstrip()
+            for row in lines
+        )
+
+    __repr__ = __str__
+
+
+def find_recipe(name: str) -> Recipe:
+    """Return the recipe of a name, or say which names are near."""
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a string such as 'PWC_PSVM', got {name!r}.")
+    known = {_plain(key): recipe for key, recipe in _recipes.items()}
+    if _plain(name) not in known:
+        hint = suggestion(_plain(name), list(known))
+        for plain, found in known.items():
+            hint = hint.replace(repr(plain), repr(found.name))
+        raise ValueError(f"Unknown recipe {name!r}. {hint}")
+    return known[_plain(name)]
+
+
+def find_pipe_recipe(name: str) -> Recipe:
+    """Return the recipe of a name, for where a method has to be one pipe."""
+    recipe = find_recipe(name)
+    if recipe.build is not None:
+        raise ValueError(
+            f"{recipe.name} is a pool, which tunes its members itself and shares no machines with "
+            f"other methods; fit it on its own, polychotomy.recipe({recipe.name!r}).fit(X, y)."
+        )
+    return recipe
+
+
+def _plain(name: str) -> str:
+    return "".join(sign for sign in name.lower() if sign.isalnum())

@@ -1,0 +1,348 @@
+"""Choosing machine parameters by cross-validating the multi-class result, in two steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any, ClassVar, Self
+
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..core.diagram import Diagram, side_by_side
+from ..core.registry import stored
+from ..core.state import INPUTS, Field, Holds, Labels, Plain
+from ..core.types import FloatArray
+from ..pipe.classifier import PolychotomyClassifier
+from .callbacks import TakesCallbacks, shown, with_callbacks
+from .grid import FACTORS
+from .tune import Plan, results_table, tune
+
+
+def _best_has(name: str) -> Any:
+    """Return a check that the classifier found, or to be tuned, has a method."""
+
+    def check(search: TwoStepSearchCV) -> bool:
+        if hasattr(search, "best_params_") and not hasattr(search, "best_estimator_"):
+            raise AttributeError(
+                f"This search was made with refit=False; {name} needs a classifier fitted on all "
+                "rows. Choose refit=True, or fit one with best_params_."
+            )
+        return hasattr(getattr(search, "best_estimator_", search._estimator()), name)
+
+    return available_if(check)
+
+
+def _has_folds(search: TwoStepSearchCV) -> bool:
+    return bool(search.refit) and hasattr(search._estimator(), "fit_out_of_fold")
+
+
+@stored("estimator.two_step_search")
+class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Search of machine parameters on a coarse and then a fine grid (DUAN03, DUAN05).
+
+    One setting is shared by all binary machines, and is judged by the cross-validated error and
+    likelihood of the multi-class result. All folds, values of C and binary problems of a kernel
+    machine read one Gram matrix a kernel width. No row is scored by a machine, calibrator or
+    decoder that has seen it.
+
+    Parameters
+    ----------
+    estimator : PolychotomyClassifier, default=None
+        What to tune; one with default parts if there is none.
+    coarse : dict, default=None
+        The values to try for parameters of the machine, such as
+        ``{"machine__C": [0.1, 1, 10]}``. By default ``10^-3, ..., 10^3`` for C and, for a Gaussian
+        kernel, for sigma2; nothing for machines that choose by themselves (``LSSVM()``). With an
+        empty dict the machine is left as it is.
+    fine : sequence of float, dict or None, default=(.2, .4, .6, .8, 1, 2, 4, 6, 8)
+        Factors by which the best coarse values are multiplied in the second step, for all
+        parameters or for each by its name; None for no second step.
+    cv : int, splitter or iterable, default=None
+        The folds; those of the estimator by default. Every row has to be tested once.
+    ties : {"duan2003", "duan2005", "nll"}, default="duan2003"
+        What decides between cells, in order. "duan2003": least error; least NLL, if there are
+        probabilities; a cell gives way to one with no larger C and no smaller sigma2; least mean
+        error, then least mean NLL of the 8 cells around; smallest C. "duan2005": least error;
+        least NLL; largest sigma2; smallest C. "nll": least NLL, then as "duan2005".
+    refit : bool, default=True
+        Whether to fit a classifier on all rows with the best parameters. Its calibrator and decoder
+        are fitted on the out-of-fold scores that the search has already.
+    n_jobs : int, default=None
+        How many binary problems are trained at once; that of the estimator by default.
+    show_progress : bool, default=True
+        Whether to show bars, on a terminal.
+
+    Attributes
+    ----------
+    best_estimator_ : PolychotomyClassifier
+        The classifier with the best parameters, fitted on all rows (if `refit`).
+    best_params_ : dict
+        The best parameters.
+    best_score_ : float
+        The cross-validated accuracy with them.
+    best_index_ : int
+        Their place in `cv_results_`.
+    cv_results_ : dict of arrays
+        All cells, in the form of scikit-learn's searches: the parameters ("param_machine__C",
+        ...; "params"), the "step", accuracies ("mean_test_score" over all rows,
+        "split0_test_score", ..., "std_test_score", "rank_test_score"), "cv_error", "cv_nll" (NaN
+        without probabilities), and "status": "ok", or what went wrong. It can be made a
+        ``pandas.DataFrame``.
+    n_splits_ : int
+        The number of folds.
+    refit_time_ : float
+        The seconds that the last fit took.
+    seconds_ : dict
+        The seconds that went into each stage.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+
+    Notes
+    -----
+    A cell whose solver does not converge, or whose training fails, is left out, with one warning.
+    The fine step is solved along C in runs that start at coarse values, so that the figures of a
+    cell do not depend on where the best coarse cell was.
+
+    The search knows rows as they are given: to scale the inputs put it behind a scaler,
+    ``make_pipeline(StandardScaler(), TwoStepSearchCV())``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from polychotomy import TwoStepSearchCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = TwoStepSearchCV()
+    >>> clf = make_pipeline(StandardScaler(), search).fit(X[::2], y[::2])
+    >>> search.best_params_
+    {'machine__C': 40.0, 'machine__sigma2': 6.0}
+    >>> round(clf.score(X[1::2], y[1::2]), 2)
+    0.97
+    """
+
+    fitted_state: ClassVar[dict[str, Field]] = {
+        **INPUTS,
+        "classes_": Labels(),
+        "cv_results_": Plain(),
+        "best_params_": Plain(),
+        "best_index_": Plain(),
+        "best_score_": Plain(),
+        "best_estimator_": Holds(PolychotomyClassifier, share="Md", optional=True),
+        "n_splits_": Plain(),
+        "seconds_": Plain(),
+        "refit_time_": Plain(),
+    }
+
+    def __init__(
+        self,
+        estimator: PolychotomyClassifier | None = None,
+        coarse: Mapping[str, Any] | None = None,
+        fine: Any = FACTORS,
+        *,
+        cv: Any = None,
+        ties: str = "duan2003",
+        refit: bool = True,
+        n_jobs: int | None = None,
+        show_progress: bool = True,
+    ) -> None:
+        self.estimator = estimator
+        self.coarse = coarse
+        self.fine = fine
+        self.cv = cv
+        self.ties = ties
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.show_progress = show_progress
+
+    @with_callbacks
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> Self:
+        """Search, and fit a classifier with the best parameters.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The inputs.
+        y : array-like of shape (n_rows,)
+            The classes.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights of the rows, in training and in the figures.
+        **fit_params : dict
+            As for `PolychotomyClassifier.fit`.
+
+        Returns
+        -------
+        self : TwoStepSearchCV
+        """
+        self._search(X, y, sample_weight, fit_params)
+        return self
+
+    @available_if(_has_folds)
+    def fit_out_of_fold(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> FloatArray | None:
+        """Search and fit as `fit` does, without tempering; return out-of-fold probabilities.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The inputs.
+        y : array-like of shape (n_rows,)
+            The classes.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights of the rows.
+        **fit_params : dict
+            As in `fit`.
+
+        Returns
+        -------
+        p : ndarray of shape (n_used_rows, n_classes)
+            As `PolychotomyClassifier.fit_out_of_fold`, with the best parameters.
+        """
+        return self._search(X, y, sample_weight, fit_params, keep_out_of_fold=True)
+
+    def _search(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        fit_params: dict[str, Any],
+        keep_out_of_fold: bool = False,
+    ) -> FloatArray | None:
+        start = perf_counter()
+        with shown(self, self.show_progress, X, y) as tick:
+            plan = Plan(
+                self.coarse,
+                self.fine,
+                self.cv,
+                self.n_jobs,
+                self.refit,
+                tick,
+                keep_out_of_fold=keep_out_of_fold,
+            )
+            classifiers = {"the estimator": (self._estimator(), self.ties)}
+            (tuned,) = tune(classifiers, X, y, sample_weight, fit_params, plan).values()
+        self.cv_results_ = results_table(tuned)
+        self.best_params_ = tuned.best_params
+        self.best_index_ = self.cv_results_["params"].index(self.best_params_)
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.n_splits_ = len(tuned.sweep.splits)
+        self.seconds_ = {
+            **tuned.sweep.seconds,
+            "decoder": tuned.method.seconds,
+            "total": perf_counter() - start,
+        }
+        self.refit_time_ = tuned.sweep.seconds.get("last fit", 0.0)
+        found = tuned.method.classifier
+        self.classes_ = tuned.method.session.classes
+        self.n_features_in_ = found.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(found, "feature_names_in_"):
+            self.feature_names_in_ = found.feature_names_in_
+        self.__dict__.pop("best_estimator_", None)
+        if tuned.classifier is not None:
+            self.best_estimator_ = tuned.classifier
+        return tuned.out_of_fold
+
+    @_best_has("predict")
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of every row with the best parameters.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_rows,)
+        """
+        return self._best().predict(X)
+
+    @_best_has("predict_proba")
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of every class with the best parameters.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        p : ndarray of shape (n_rows, n_classes)
+        """
+        p: FloatArray = self._best().predict_proba(X)
+        return p
+
+    @_best_has("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithm of the probability of every class with the best parameters.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_rows, n_classes)
+        """
+        log_p: FloatArray = self._best().predict_log_proba(X)
+        return log_p
+
+    @_best_has("decision_function")
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the score of every class with the best parameters; the largest wins.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows, n_classes) or (n_rows,)
+        """
+        scores: FloatArray = self._best().decision_function(X)
+        return scores
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata goes where.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        return self._estimator().get_metadata_routing()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        own = get_tags(self._estimator()).input_tags
+        tags.input_tags.sparse = own.sparse
+        tags.input_tags.pairwise = own.pairwise
+        tags.input_tags.allow_nan = own.allow_nan
+        return tags
+
+    def expected_seconds(self, n_rows: int) -> float:
+        """Return roughly how long fitting takes on one core; see `PolychotomyClassifier`."""
+        return self._estimator().expected_seconds(n_rows)
+
+    def _sk_visual_block_(self) -> Diagram:
+        if hasattr(self, "best_estimator_"):
+            return side_by_side([("best_estimator_", self.best_estimator_)])
+        return side_by_side([("estimator", self._estimator())])
+
+    def _estimator(self) -> PolychotomyClassifier:
+        return PolychotomyClassifier() if self.estimator is None else self.estimator
+
+    def _best(self) -> PolychotomyClassifier:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_

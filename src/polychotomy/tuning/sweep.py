@@ -1,0 +1,410 @@
+"""One sweep of machines over the cells of a grid serves every method that reads their scores.
+
+Methods that share code, machine and folds differ only in calibrator and decoder. Their machines are
+trained once for every cell and fold; each method is then judged in each of its cells.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from joblib import hash as content_hash
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
+
+from ..core.progress import Ticker
+from ..core.stages import stage, timed
+from ..core.types import FloatArray
+from ..pipe.classifier import PolychotomyClassifier, adopt
+from ..pipe.cross_fit import FoldPlan, TrialBatch, figures
+from ..pipe.fitting import fit_pipe
+from ..pipe.folds import Splits
+from ..pipe.parts import columns_of
+from ..pipe.session import Session
+from ..pipe.training import BinaryMachines, Searched, TrainingSet, Trial, train, try_once, try_path
+from .grid import Cell, Grid, chains, possible_values
+from .ties import still_possible
+
+
+@dataclass(frozen=True)
+class CellScore:
+    """The figures of one method in one cell; NaN if the cell failed."""
+
+    error: float
+    nll: float | None
+    fold_errors: FloatArray
+    status: str
+
+
+@dataclass
+class Method:
+    """A pipe to be tuned, and what has been found about it.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    classifier : PolychotomyClassifier
+        The pipe, a copy of its own; it is fitted in the end.
+    session : Session
+        Its checked parts and training rows.
+    ties : str
+        What decides between cells.
+    """
+
+    name: str
+    classifier: PolychotomyClassifier
+    session: Session
+    ties: str
+    outcomes: dict[Cell, CellScore] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether the method has probabilities, and so a likelihood."""
+        return self.session.parts.yields_probabilities
+
+    def possible_winners(self, cells: Iterable[Cell]) -> list[Cell]:
+        """Return those of some cells that may still turn out to be the best."""
+        judged = [cell for cell in cells if cell in self.outcomes]
+        errors = [self.outcomes[cell].error for cell in judged]
+        losses = [self.outcomes[cell].nll for cell in judged]
+        nll = None if not self.probabilities else [np.nan if x is None else x for x in losses]
+        return [judged[number] for number in still_possible(errors, nll, self.ties)]
+
+
+class Sweep:
+    """The machines of one code on one set of folds, tried in many cells.
+
+    Parameters
+    ----------
+    methods : list of Method
+        The methods that read their scores.
+    splits : list of (train, test)
+        The folds.
+    names : tuple of str
+        The parameters that make up a cell.
+    keep_out_of_fold : bool, default=False
+        Whether out-of-fold class probabilities are wanted in the end.
+    """
+
+    def __init__(
+        self,
+        methods: list[Method],
+        splits: Splits,
+        names: tuple[str, ...],
+        keep_out_of_fold: bool = False,
+    ) -> None:
+        self.methods, self.splits, self.names = methods, splits, names
+        self.keep_out_of_fold = keep_out_of_fold
+        self.session = methods[0].session
+        self.data = self.session.data
+        self.lacking = _lacking_classes(self.data, splits, self.session)
+        self.seconds: dict[str, float] = {}
+        self.kept: dict[Cell, FloatArray] = {}
+        self._machines: dict[Cell, BinaryMachines] = {}
+        self._latest: tuple[Cell, Any] | None = None
+        self._warned = False
+
+    @property
+    def keeps_scores(self) -> bool:
+        """Whether somebody learns from the scores of the best cell."""
+        return self.keep_out_of_fold or any(method.session.learns for method in self.methods)
+
+    @property
+    def name(self) -> str:
+        """What the sweep is called in progress bars and tables."""
+        return f"{self.session.parts.machine_name}, {self.data.codebook.name}"
+
+    def run(
+        self,
+        wanted: Sequence[Sequence[Cell]],
+        grid: Grid,
+        factors: Mapping[str, Sequence[float]] | None,
+        tick: Ticker,
+        label: str,
+    ) -> None:
+        """Judge every method in the cells that are wanted for it and not yet judged.
+
+        The cells are those of `grid`, or of its refinement by `factors` of its parameters.
+        """
+        missing = [
+            [cell for cell in cells if cell not in method.outcomes]
+            for cells, method in zip(wanted, self.methods, strict=True)
+        ]
+        union = list(dict.fromkeys(cell for cells in missing for cell in cells))
+        done = 0
+        if union:
+            tick(f"{self.name}: {label}", done, len(union))
+        with timed() as seconds:
+            for chain in self._chains(union, grid, factors):
+                needed = [cell for cell in chain if cell in set(union)]
+                self._run_chain(chain, needed, [set(cells) for cells in missing])
+                self._forget(wanted)
+                done += len(needed)
+                tick(f"{self.name}: {label}", done, len(union))
+        for stage_name, value in seconds.items():
+            self.seconds[stage_name] = self.seconds.get(stage_name, 0.0) + value
+
+    def finish(
+        self, method: Method, cell: Cell, keep_out_of_fold: bool = False
+    ) -> tuple[PolychotomyClassifier, FloatArray | None]:
+        """Fit the method on all rows in its best cell; nothing is trained twice.
+
+        With `keep_out_of_fold` it is not tempered, and its out-of-fold class probabilities are
+        returned as well.
+        """
+        params = self._params(cell)
+        classifier: PolychotomyClassifier = method.classifier.set_params(**params)
+        machine = self._machine(cell)
+        data = self.data.with_machine(machine)
+        with timed() as seconds:
+            if cell not in self._machines:
+                with stage("last fit"):
+                    (self._machines[cell],) = train(data, [data.rows])
+            start = perf_counter()
+            parts = replace(method.session.parts, machine=machine)
+            if keep_out_of_fold:
+                parts = replace(parts, tempering=None)
+            session = replace(method.session, parts=parts, data=data)
+            scores = self.kept.get(cell, np.zeros((0, 0)))
+            searched = Searched(self._machines[cell], scores, self.splits)
+            pipe = fit_pipe(session, searched, keep_out_of_fold)
+            adopt(classifier, session, pipe)
+            method.seconds += perf_counter() - start
+        for stage_name, value in seconds.items():
+            self.seconds[stage_name] = self.seconds.get(stage_name, 0.0) + value
+        return classifier, pipe.out_of_fold
+
+    def _chains(
+        self, cells: list[Cell], grid: Grid, factors: Mapping[str, Sequence[float]] | None
+    ) -> list[list[Cell]]:
+        """Cut the cells into runs that are trained together, along C where that is possible."""
+        place = self._path_place()
+        if place is None:
+            return [[cell] for cell in cells]
+        own = None if factors is None else factors.get(self.names[place], (1.0,))
+        universe, starts = possible_values(grid.axes[place], own)
+        rest: dict[Cell, list[float]] = {}
+        for cell in cells:
+            rest.setdefault((*cell[:place], *cell[place + 1 :]), []).append(cell[place])
+        return [
+            [(*other[:place], value, *other[place:]) for value in chain]
+            for other, values in rest.items()
+            for chain in chains(values, universe, starts)
+        ]
+
+    def _path_place(self) -> int | None:
+        """Return which of the parameters the machine can be trained along; None if none."""
+        if any("refit" in method.session.parts.decoder.needs for method in self.methods):
+            # Nested machines need the very parameters of the cell.
+            return None
+        name = f"machine__{getattr(self.data.machine, 'path_parameter', '')}"
+        return self.names.index(name) if name in self.names else None
+
+    def _run_chain(self, chain: list[Cell], needed: list[Cell], missing: list[set[Cell]]) -> None:
+        try:
+            trials = self._trials(chain)
+        except Exception as error:
+            # Whatever a machine says of its parameters: the other cells go on, as in GridSearchCV.
+            for cell in needed:
+                self._record_failure(
+                    self._asking(cell, missing), [cell], f"{type(error).__name__}: {error}"
+                )
+            return
+        usable = []
+        for cell, trial in zip(chain, trials, strict=True):
+            if cell not in needed:
+                continue
+            if isinstance(trial, str):
+                self._record_failure(self._asking(cell, missing), [cell], trial)
+            else:
+                usable.append((cell, trial))
+        if usable:
+            self._judge(usable, missing)
+
+    def _asking(self, cell: Cell, missing: list[set[Cell]]) -> list[Method]:
+        return [
+            method for method, cells in zip(self.methods, missing, strict=True) if cell in cells
+        ]
+
+    def _trials(self, chain: list[Cell]) -> list[Trial | str]:
+        """Train the machines of a chain of cells in all folds; a sentence where that failed."""
+        data = self.data.with_machine(self._machine(chain[0]))
+        own = data.machine.has_probability
+        place = self._path_place()
+        with stage("machines"):
+            if place is not None:
+                values = [cell[place] for cell in chain]
+                path = try_path(data, self.splits, values, own)
+                if path is not None:
+                    return [self._checked(trial) for trial in path]
+            return [self._try_once(cell, own) for cell in chain]
+
+    def _try_once(self, cell: Cell, probability: bool) -> Trial | str:
+        data = self.data.with_machine(self._machine(cell))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            trial = try_once(data, self.splits, probability)
+        for warning in caught:
+            if issubclass(warning.category, ConvergenceWarning):
+                return str(warning.message)
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, 0)
+        return trial
+
+    def _checked(self, trial: Trial) -> Trial | str:
+        if not trial.failed:
+            return trial
+        problem = self.data.options.describe(trial.failed[0])
+        return (
+            f"The solver did not converge for the binary problem {problem}; scale the inputs, or "
+            "raise max_iter or tol."
+        )
+
+    def _judge(self, usable: list[tuple[Cell, Trial]], missing: list[set[Cell]]) -> None:
+        plan = FoldPlan(
+            self.data.with_machine(self._machine(usable[0][0])),
+            self.session.classes,
+            self.session.decoder_seed,
+            self.splits,
+        )
+        batch = TrialBatch(plan, [trial for _, trial in usable])
+        with stage("calibrators"):
+            asking = {id(method) for cell, _ in usable for method in self._asking(cell, missing)}
+            batch.calibrate(
+                [method.session.parts for method in self.methods if id(method) in asking]
+            )
+        for method, cells in zip(self.methods, missing, strict=True):
+            numbers = [number for number, (cell, _) in enumerate(usable) if cell in cells]
+            if numbers:
+                self._judge_method(method, batch, numbers, [usable[k][0] for k in numbers])
+        if self.keeps_scores:
+            for cell, trial in usable:
+                self.kept[cell] = trial.scores(self.data, self.splits)
+
+    def _judge_method(
+        self, method: Method, batch: TrialBatch, numbers: list[int], cells: list[Cell]
+    ) -> None:
+        start = perf_counter()
+        try:
+            with warnings.catch_warnings():
+                # A combiner that is nearly at its optimum is good enough to be judged.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                result = batch.class_scores(method.session.parts, numbers)
+            found = figures(result, batch.plan, method.probabilities)
+        except (ValueError, ArithmeticError, RuntimeError) as error:
+            self._record_failure([method], cells, f"{type(error).__name__}: {error}")
+            return
+        finally:
+            method.seconds += perf_counter() - start
+        for place, cell in enumerate(cells):
+            method.outcomes[cell] = CellScore(
+                error=float(found.error[place]),
+                nll=None if found.nll is None else float(found.nll[place]),
+                fold_errors=found.fold_errors[place],
+                status=self.lacking or "ok",
+            )
+
+    def _forget(self, wanted: Sequence[Sequence[Cell]]) -> None:
+        """Keep only the scores of cells that may still win for a method that learns from them."""
+        winners = {
+            cell
+            for method, cells in zip(self.methods, wanted, strict=True)
+            if self.keep_out_of_fold or method.session.learns
+            for cell in method.possible_winners(cells)
+        }
+        self.kept = {cell: scores for cell, scores in self.kept.items() if cell in winners}
+
+    def _record_failure(
+        self, methods: Iterable[Method], cells: Sequence[Cell], reason: str
+    ) -> None:
+        nothing = np.full(len(self.splits), np.nan)
+        for method in methods:
+            nll = np.nan if method.probabilities else None
+            for cell in cells:
+                method.outcomes[cell] = CellScore(np.nan, nll, nothing, reason)
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"The search of {self.name} leaves out the cell {self._params(cells[0])}, and "
+                f"others like it if there are any: {reason}",
+                FitFailedWarning,
+                stacklevel=2,
+            )
+
+    def _params(self, cell: Cell) -> dict[str, Any]:
+        return dict(zip(self.names, cell, strict=True))
+
+    def _machine(self, cell: Cell) -> Any:
+        if self._latest is None or self._latest[0] != cell:
+            # `set_params` of an own copy, less the inspection of signatures for every cell.
+            template = copy(self.data.machine.template)
+            for name, value in self._params(cell).items():
+                own = name.removeprefix("machine__")
+                if "__" in own:
+                    template = clone(template).set_params(**{own: value})
+                else:
+                    setattr(template, own, value)
+            self._latest = cell, columns_of(template)
+        return self._latest[1]
+
+
+def group(
+    methods: Iterable[Method], names: tuple[str, ...], splits: Splits, keep_out_of_fold: bool
+) -> list[Sweep]:
+    """Put methods that differ only in calibrator and decoder into one sweep."""
+    groups: dict[str, list[Method]] = {}
+    for method in methods:
+        groups.setdefault(_key(method), []).append(method)
+    sweeps = []
+    for members in groups.values():
+        first = members[0].session
+        for method in members[1:]:
+            # The same random code and the same arrays for all.
+            method.session = replace(method.session, data=first.data)
+        sweeps.append(Sweep(members, splits, names, keep_out_of_fold))
+    _share_distances(sweeps)
+    return sweeps
+
+
+def _key(method: Method) -> str:
+    shared = {
+        name: getattr(method.classifier, name)
+        for name in ("machine", "code", "class_weight", "random_state", "n_jobs")
+    }
+    # Such methods are swept cell by cell; others in the same sweep would be so with them.
+    shared["alone"] = "refit" in method.session.parts.decoder.needs
+    key: str = content_hash(shared)
+    return key
+
+
+def _share_distances(sweeps: Sequence[Sweep]) -> None:
+    """Let all machines that share rows read one set of them: distances are computed once."""
+    first: dict[str, TrainingSet] = {}
+    for sweep in sweeps:
+        kind = sweep.data.machine.shares
+        if kind is None:
+            continue
+        if kind in first:
+            shared = sweep.data.prepared.sharing(first[kind].prepared)
+            sweep.data = replace(sweep.data, prepared=shared)
+        else:
+            first[kind] = sweep.data
+
+
+def _lacking_classes(data: TrainingSet, splits: Splits, session: Session) -> str:
+    """Say which fold has no training row of some class; nothing if there is none."""
+    for number, (rows, test) in enumerate(splits):
+        lacking = np.setdiff1d(data.y[test], data.y[rows])
+        if len(lacking):
+            return (
+                f"Fold {number} of cv has no training rows of class "
+                f"{session.classes[lacking].tolist()[0]!r}."
+            )
+    return ""

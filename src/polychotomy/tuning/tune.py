@@ -1,0 +1,222 @@
+"""Tuning several methods at once: two grids, tie rules, and one sweep for all that share it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from ..core.checks import listed, one_of
+from ..core.progress import Ticker
+from ..core.types import FloatArray
+from ..native.memory import released_at_end
+from ..pipe.classifier import PolychotomyClassifier
+from ..pipe.parts import resolve_machine
+from ..pipe.session import start
+from .grid import DECADES, Cell, Grid, coarse_grid, fine_factors, fine_grid
+from .sweep import CellScore, Method, Sweep, group
+from .ties import RULES, Candidates, choose
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is searched, and how.
+
+    With `judge_single` off, methods with nothing to choose are not cross-validated. With
+    `keep_out_of_fold` on, methods are not tempered, and keep their out-of-fold probabilities.
+    """
+
+    coarse: Mapping[str, Any] | None
+    fine: Any
+    cv: Any
+    n_jobs: int | None
+    refit: bool
+    tick: Ticker
+    judge_single: bool = True
+    keep_out_of_fold: bool = False
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A method after the search."""
+
+    method: Method
+    sweep: Sweep
+    coarse: Grid
+    fine: Grid | None
+    best: Cell
+    classifier: PolychotomyClassifier | None
+    out_of_fold: FloatArray | None = None
+
+    @property
+    def best_params(self) -> dict[str, Any]:
+        """The parameters of the best cell."""
+        return self.coarse.params(self.best)
+
+    @property
+    def cells(self) -> list[tuple[str, Cell, CellScore]]:
+        """Every cell that was judged: the step, the cell and its figures."""
+        steps = [("coarse", self.coarse), ("fine", self.fine)]
+        return [
+            (step, cell, self.method.outcomes[cell])
+            for step, grid in steps
+            if grid is not None
+            for cell in grid.cells
+            if step == "coarse" or cell not in self.coarse.cells
+        ]
+
+
+def tune(
+    classifiers: Mapping[str, tuple[PolychotomyClassifier, str]],
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    fit_params: dict[str, Any],
+    plan: Plan,
+) -> dict[str, Tuned]:
+    """Tune several methods, each given with its tie rule, sharing what they can."""
+    methods = []
+    for name, (template, ties) in classifiers.items():
+        one_of(ties, "ties", RULES)
+        classifier = _prepared(template, plan)
+        session = start(classifier, X, y, sample_weight, fit_params)
+        methods.append(Method(name, classifier, session, ties))
+    splits = methods[0].session.split()
+    if not splits:
+        raise ValueError(
+            "A search needs folds: cv must be a number of folds or a splitter, and some class "
+            "must have two rows."
+        )
+    by_grid: dict[Grid, list[Method]] = {}
+    for method in methods:
+        by_grid.setdefault(_coarse(plan.coarse, method.classifier), []).append(method)
+    found: dict[str, Tuned] = {}
+    with released_at_end():
+        for grid, members in by_grid.items():
+            for sweep in group(members, grid.names, splits, plan.keep_out_of_fold):
+                if sweep.lacking:
+                    warnings.warn(
+                        f"{sweep.lacking} Its rows there are judged by machines that do not know "
+                        "the class; use stratified folds, or more rows of it.",
+                        UserWarning,
+                        stacklevel=4,
+                    )
+                found.update(_tune_sweep(sweep, grid, plan))
+    return {name: found[name] for name in classifiers}
+
+
+def _prepared(template: PolychotomyClassifier, plan: Plan) -> PolychotomyClassifier:
+    if not isinstance(template, PolychotomyClassifier):
+        raise TypeError(
+            f"estimator must be a PolychotomyClassifier, got {template!r}. Scale the inputs in a "
+            "pipeline around the search, make_pipeline(StandardScaler(), TwoStepSearchCV(...)); "
+            "for anything else use scikit-learn's GridSearchCV."
+        )
+    classifier: PolychotomyClassifier = clone(template)
+    if classifier.machine is None or isinstance(classifier.machine, str):
+        # Its parameters are searched, so that there has to be an object.
+        classifier.machine = resolve_machine(classifier.machine)[0].template
+    if plan.cv is not None:
+        classifier.cv = plan.cv
+    if plan.n_jobs is not None:
+        classifier.n_jobs = plan.n_jobs
+    return classifier
+
+
+def _coarse(given: Mapping[str, Any] | None, classifier: PolychotomyClassifier) -> Grid:
+    known = classifier.machine.get_params() if hasattr(classifier.machine, "get_params") else {}
+    if given is None:
+        tuned = getattr(classifier.machine, "tuned_parameters", None)
+        if tuned is None:
+            raise ValueError(
+                f"coarse must name the parameters of {type(classifier.machine).__name__} to be "
+                "searched, for example {'machine__C': [0.1, 1, 10]}."
+            )
+        # None for machines that choose by themselves.
+        given = {f"machine__{name}": DECADES for name in tuned}
+    if len(given) == 0:
+        return Grid((), ())
+    grid = coarse_grid(given)
+    for name in grid.names:
+        if not name.startswith("machine__") or name.removeprefix("machine__") not in known:
+            raise ValueError(
+                f"coarse has the parameter {name!r}, which is none of the machine; it has "
+                f"{listed(f'machine__{key}' for key in sorted(known))}. To search over codes, "
+                "calibrators or decoders use scikit-learn's GridSearchCV, or MethodSweep."
+            )
+    return grid
+
+
+def _tune_sweep(sweep: Sweep, grid: Grid, plan: Plan) -> dict[str, Tuned]:
+    """Search both grids for all methods of a sweep, and fit each in its best cell."""
+    if not (grid.names or plan.judge_single or sweep.keeps_scores):
+        return {
+            method.name: Tuned(method, sweep, grid, None, (), *_finished(sweep, method, (), plan))
+            for method in sweep.methods
+        }
+    sweep.run([grid.cells] * len(sweep.methods), grid, None, plan.tick, "coarse")
+    best = [_best(method, grid) for method in sweep.methods]
+    fine: list[Grid | None] = [None] * len(best)
+    if plan.fine is not None and grid.names:
+        factors = fine_factors(plan.fine, grid.names)
+        grids = [fine_grid(grid, cell, factors) for cell in best]
+        wanted = [each.cells for each in grids]
+        sweep.run(wanted, grid, factors, plan.tick, "fine")
+        best = [_best(method, each) for method, each in zip(sweep.methods, grids, strict=True)]
+        fine = list(grids)
+    return {
+        method.name: Tuned(method, sweep, grid, around, cell, *_finished(sweep, method, cell, plan))
+        for method, around, cell in zip(sweep.methods, fine, best, strict=True)
+    }
+
+
+def _finished(
+    sweep: Sweep, method: Method, cell: Cell, plan: Plan
+) -> tuple[PolychotomyClassifier | None, FloatArray | None]:
+    return sweep.finish(method, cell, plan.keep_out_of_fold) if plan.refit else (None, None)
+
+
+def _best(method: Method, grid: Grid) -> Cell:
+    outcomes = [method.outcomes[cell] for cell in grid.cells]
+    error = np.array([outcome.error for outcome in outcomes])
+    if np.isnan(error).all():
+        raise ValueError(
+            f"All {len(outcomes)} cells of the search of {method.name} failed, the first with: "
+            f"{outcomes[0].status}"
+        )
+    nll = None
+    if method.probabilities:
+        nll = np.array([np.nan if o.nll is None else o.nll for o in outcomes])
+    return grid.cells[choose(Candidates(grid, error, nll), method.ties)]
+
+
+def results_table(tuned: Tuned) -> dict[str, Any]:
+    """Return the cells in the form of scikit-learn's `cv_results_`."""
+    cells = tuned.cells
+    outcomes = [outcome for _, _, outcome in cells]
+    score = 1.0 - np.array([outcome.error for outcome in outcomes])
+    folds = 1.0 - np.stack([outcome.fold_errors for outcome in outcomes])
+    table: dict[str, Any] = {}
+    for place, name in enumerate(tuned.coarse.names):
+        values = np.array([cell[place] for _, cell, _ in cells])
+        table[f"param_{name}"] = np.ma.masked_array(values)
+    table["params"] = [tuned.coarse.params(cell) for _, cell, _ in cells]
+    table["step"] = np.array([step for step, _, _ in cells])
+    for fold in range(folds.shape[1]):
+        table[f"split{fold}_test_score"] = folds[:, fold]
+    table["mean_test_score"] = score
+    table["std_test_score"] = folds.std(axis=1)
+    # Equal scores share the best rank, as in scikit-learn; cells that failed are last.
+    filled = np.nan_to_num(score, nan=-1.0)
+    table["rank_test_score"] = 1 + (filled[None, :] > filled[:, None]).sum(axis=1)
+    table["cv_error"] = 1.0 - score
+    table["cv_nll"] = np.array(
+        [np.nan if outcome.nll is None else outcome.nll for outcome in outcomes]
+    )
+    table["status"] = np.array([outcome.status for outcome in outcomes], dtype=object)
+    return table
