@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
@@ -91,7 +92,7 @@ def _fit_member(
     start = perf_counter()
     p: FloatArray | None
     if hasattr(last_step(estimator), "fit_out_of_fold"):
-        p = _fit_own(estimator, rows, metrics)
+        p = _fit_own(estimator, rows.X, rows, metrics)
     else:
         _fit(name, estimator, rows.X, rows.y, rows.weights)
         if getattr(estimator, "oob_decision_function_", None) is not None:
@@ -105,17 +106,22 @@ def _fit_member(
 
 
 def _fit_own(
-    estimator: Any, rows: Rows, metrics: dict[str, tuple[LearnedMetric, float]]
+    estimator: Any, X: Any, rows: Rows, metrics: dict[str, tuple[LearnedMetric, float]]
 ) -> FloatArray | None:
-    """Fit a classifier of this library, which returns its out-of-fold probabilities itself."""
-    X, last, shared = rows.X, last_step(estimator), {}
-    if is_pipeline(estimator) and len(estimator.steps) > 1:
-        before = estimator[:-1]
-        X = before.fit_transform(rows.X, rows.y, **_step_weights(before, rows.weights))
-        estimator.steps[:-1] = before.steps
-    elif isinstance(estimator, MetricClassifier):
+    """Fit a classifier of this library, which returns its out-of-fold probabilities itself.
+
+    The steps of a pipeline are fitted one by one: the pipeline itself could not return what the
+    last one returns, and with metadata routing it would refuse weights that its steps take.
+    """
+    if is_pipeline(estimator):
+        for _, step in estimator.steps[:-1]:
+            if step is not None and step != "passthrough":
+                X = step.fit(X, rows.y, **_weights_for(step, rows.weights)).transform(X)
+        return _fit_own(estimator.steps[-1][1], X, rows, metrics)
+    shared = {}
+    if isinstance(estimator, MetricClassifier):
         shared["metric"] = _metric_of(estimator, rows, metrics)
-    p: FloatArray | None = last.fit_out_of_fold(X, rows.y, rows.weights, **shared)
+    p: FloatArray | None = estimator.fit_out_of_fold(X, rows.y, rows.weights, **shared)
     return p
 
 
@@ -178,14 +184,13 @@ def _fit(
             f"The member {name!r} does not take sample_weight in fit; leave the member out, or the "
             "weights."
         )
-    if is_pipeline(estimator):
-        return estimator.fit(X, y, **_step_weights(estimator, weights))
+    if is_pipeline(estimator) and not get_config()["enable_metadata_routing"]:
+        steps = [key for key, step in estimator.steps if _weights_for(step, weights)]
+        return estimator.fit(X, y, **{f"{key}__sample_weight": weights for key in steps})
     return estimator.fit(X, y, sample_weight=weights)
 
 
-def _step_weights(pipeline: Any, weights: FloatArray | None) -> dict[str, FloatArray]:
-    """Return the weights for every step of a pipeline that takes any."""
-    if weights is None:
-        return {}
-    steps = [key for key, step in pipeline.steps if has_fit_parameter(step, "sample_weight")]
-    return {f"{key}__sample_weight": weights for key in steps}
+def _weights_for(step: Any, weights: FloatArray | None) -> dict[str, FloatArray]:
+    """Return the weights as a step of a pipeline takes them, if it takes any."""
+    takes = weights is not None and has_fit_parameter(step, "sample_weight")
+    return {"sample_weight": weights} if takes and weights is not None else {}

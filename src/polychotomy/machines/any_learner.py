@@ -15,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..core.margins import Margins
 from ..core.registry import stored
+from ..core.rows import plain_inputs
 from ..core.state import Field, IsA, ListOf, Plain, Sizes, require
 from ..core.threads import single_threaded_blas as single_threaded_blas
 from ..core.types import FloatArray, IntArray, SignArray
@@ -72,6 +73,7 @@ class AnyLearner:
 
     fitted_type: ClassVar[type] = FittedColumns
     shares: ClassVar[str | None] = None
+    checks_inputs: ClassVar[bool] = True
     fitted_state: ClassVar[dict[str, Field]] = {"estimator": IsA(BaseEstimator)}
 
     def __init__(self, estimator: Any) -> None:
@@ -218,7 +220,7 @@ def _fit_one(
     if weights is not None:
         params["sample_weight"] = weights[rows]
     # Indexing copies, so that no classifier keeps hold of the caller's array.
-    inputs = X[rows][:, rows] if pairwise else X[rows]
+    inputs = plain_inputs(X[rows][:, rows] if pairwise else X[rows])
     try:
         if os.getpid() == parent:
             return estimator.fit(inputs, target, **params)
@@ -262,7 +264,7 @@ def _seeded(estimator: Any, seed: int | None) -> Any:
 
 
 def _inputs(X: Any, selection: IntArray | None, columns: IntArray | None) -> Any:
-    inputs = X if selection is None else X[selection]
+    inputs = plain_inputs(X if selection is None else X[selection])
     return inputs if columns is None else inputs[:, columns]
 
 

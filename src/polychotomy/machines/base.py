@@ -105,6 +105,8 @@ class ColumnMachine(Protocol):
     fitted_type: ClassVar[type]
     # Machines that name the same kind of state can share it: "rows" is `SharedRows`.
     shares: ClassVar[str | None]
+    # Whether it says itself which inputs it does not take; others get finite numbers only.
+    checks_inputs: ClassVar[bool]
 
     @property
     def template(self) -> Any:

@@ -141,6 +141,7 @@ class KernelColumns:
     path_parameter = "C"
     fitted_type: ClassVar[type] = FittedKernels
     shares: ClassVar[str | None] = "rows"
+    checks_inputs: ClassVar[bool] = False
     fitted_state: ClassVar[dict[str, Field]] = {
         "solver": Holds(Machine, fitted=False),
         "has_probability": Instance(bool),

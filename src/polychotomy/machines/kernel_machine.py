@@ -36,6 +36,10 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
     coef0: Any
     C: Any
 
+    # With scikit-learn's metadata routing, weights reach our machines without being asked for:
+    # users of a recipe or a pool cannot reach the machine inside to ask.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_weight": True}
+
     fitted_state: ClassVar[dict[str, Field]] = {
         **INPUTS,
         "classes_": Labels(),

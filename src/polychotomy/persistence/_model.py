@@ -32,8 +32,7 @@ def check_model(model: Any, names: Names) -> None:
         raise StateError("The file", f"holds a {type(model).__name__:.60} in place of a model")
     visit = _Visit(names)
     visit.go(model)
-    numeric = not any(type(part).__name__ in WORDS for part in visit.seen.values())
-    if numeric and not any(model is estimator for estimator in visit.estimators):
+    if not visit.n_words and not any(model is estimator for estimator in visit.estimators):
         visit.estimators.append(model)
     for estimator in visit.estimators:
         _try_out(estimator)
@@ -47,6 +46,7 @@ class _Visit:
         self.state = State(names.knows)
         self.seen: dict[int, Any] = {}
         self.estimators: list[Any] = []
+        self.n_words = 0
 
     def go(self, value: Any) -> None:
         if id(value) in self.seen or value is None or isinstance(value, str | int | float):
@@ -69,6 +69,8 @@ class _Visit:
             self._object(value)
 
     def _object(self, value: Any) -> None:
+        self.n_words += type(value).__name__ in WORDS
+        before = self.n_words
         for each in vars(value).values():
             self.go(each)
         if vars(value).get("n_jobs") is not None:
@@ -76,7 +78,7 @@ class _Visit:
         module = type(value).__module__
         if self.names.knows(type(value)):
             fitted = self.state.sizes_of(value) is not None
-            if fitted and hasattr(value, "predict"):
+            if fitted and hasattr(value, "predict") and self.n_words == before:
                 self.estimators.append(value)
         elif module.startswith("sklearn."):
             check_sklearn(value)

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..calibration import Calibrator
 from ..core.diagram import Diagram, box, in_turn
@@ -37,8 +37,9 @@ from ..machines import SVM, guessed_seconds
 from ..tempering import Tempering
 from .explanation import Explanation, binary_answers, class_ranking
 from .fitting import FittedPipe, calibrate_pipe, fit_pipe
+from .inputs import checked_inputs
 from .parts import Parts, check_together, resolve
-from .session import Session, input_checks, restart, start
+from .session import Session, restart, start
 from .training import BinaryMachines
 
 
@@ -150,6 +151,10 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
+    A wrapped classifier gets what it takes: texts, if it is a pipeline that begins with a
+    vectoriser, data frames with categories, missing values. There is no `partial_fit`: calibrators
+    and decoders need rows that the machines have not seen.
+
     Rows of weight 0 are left out altogether. Predictions are the class of largest probability
     wherever there is a `predict_proba`. There is no `decision_function` for decoders that only
     decide (`DecisionGraph`, `BinaryTree`, `Nesting`, `DynamicallyOrdered`).
@@ -416,7 +421,8 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
             It prints as a small table.
         """
         check_is_fitted(self, "decoder_")
-        X = self._checked([x] if np.ndim(x) == 1 else x)
+        one_row = isinstance(x, str) or (np.ndim(x) == 1 and not hasattr(x, "columns"))
+        X = self._checked([x] if one_row else x)
         if X.shape[0] != 1:
             raise ValueError(f"explain takes one row, got {X.shape[0]}.")
         pipe = self._pipe()
@@ -519,7 +525,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         return pipe.out_of_fold
 
     def _checked(self, X: Any) -> Any:
-        return validate_data(self, X, reset=False, **input_checks(self))
+        return checked_inputs(self, self.parts_, X)
 
     def _pipe(self) -> FittedPipe:
         """Return the fitted pipe as a value."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import has_fit_parameter, validate_data
+from sklearn.utils.validation import has_fit_parameter
 
 from ..core.checks import class_distribution, listed, one_of
 from ..core.codebook import Codebook
@@ -19,6 +19,7 @@ from ..core.types import FloatArray
 from ..core.weights import class_numbers, refuse_mixed_labels, row_weights
 from ..machines import LeavesOneOut, TrainingOptions
 from .folds import Splits, split_rows
+from .inputs import checked_rows
 from .parts import Parts, check_together, resolve
 from .training import Prepared, TrainingSet
 
@@ -110,7 +111,7 @@ def start(
         classifier.tempering,
     )
     refuse_mixed_labels(y)
-    X, labels = validate_data(classifier, X, y, **input_checks(classifier))
+    X, labels = checked_rows(classifier, parts, X, y)
     check_classification_targets(labels)
     classes, numbers = class_numbers(labels)
     routed = _route(classifier, sample_weight, fit_params)
@@ -156,7 +157,7 @@ def restart(
     sample_weight: ArrayLike | None,
 ) -> Session:
     """Check further rows for a pipe whose machines are trained, and leave out those of weight 0."""
-    X, labels = validate_data(classifier, X, y, reset=False, **input_checks(classifier))
+    X, labels = checked_rows(classifier, parts, X, y, reset=False)
     unknown = np.setdiff1d(labels, classes)
     if len(unknown):
         raise ValueError(
@@ -191,14 +192,6 @@ def restart(
     )
 
 
-def input_checks(classifier: Any) -> dict[str, Any]:
-    """Return what scikit-learn should check of the inputs of a classifier."""
-    return {
-        "accept_sparse": "csr",
-        "ensure_all_finite": "allow-nan" if get_tags(classifier).input_tags.allow_nan else True,
-    }
-
-
 def _seeds(random_state: Any) -> list[Any]:
     """Return seeds of their own for codes, machines and decoders."""
     if random_state is None:
@@ -212,10 +205,16 @@ def _route(classifier: Any, sample_weight: Any, fit_params: dict[str, Any]) -> _
         fit = dict(fit_params)
         groups = fit.pop("groups", None)
         return _Routed(fit, {} if groups is None else {"groups": groups}, sample_weight)
-    given = {} if sample_weight is None else {"sample_weight": sample_weight}
-    routed = process_routing(classifier, "fit", **given, **fit_params)
+    given = dict(fit_params)
+    if sample_weight is not None:
+        given["sample_weight"] = sample_weight
+    if not given:
+        # What scikit-learn returns without metadata answers to any name, and to `in` never.
+        return _Routed({}, {}, None)
+    routed = process_routing(classifier, "fit", **given)
     fit = dict(routed.machine.fit)
-    split = dict(routed.splitter.split) if "splitter" in routed else {}
+    has_splitter = hasattr(classifier.cv, "get_metadata_routing")
+    split = dict(routed.splitter.split) if has_splitter else {}
     return _Routed(fit, split, fit.pop("sample_weight", None))
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -321,7 +321,11 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, BaseE
         -------
         routing : MetadataRouter
         """
-        return self._estimator().get_metadata_routing()
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(
+            estimator=self._estimator(),
+            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -163,6 +163,7 @@ class LSSVMColumns:
     has_likelihood = True
     fitted_type: ClassVar[type] = FittedLSSVM
     shares: ClassVar[str | None] = "rows"
+    checks_inputs: ClassVar[bool] = False
     fitted_state: ClassVar[dict[str, Field]] = {"settings": Holds(Machine, fitted=False)}
 
     def __init__(self, settings: Settings) -> None:
