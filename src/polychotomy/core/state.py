@@ -440,9 +440,7 @@ class State:
             # By the signature: `get_params` would read attributes, which may be missing.
             is_estimator = hasattr(cls, "get_params")
             parameters = set(signature(cls).parameters) if is_estimator else set()
-            # What `set_fit_request` leaves is scikit-learn's, and checked as such.
-            known = parameters | set(declared) | ({"_metadata_request"} if is_estimator else set())
-            _refuse_other(owner, parameters - set(there), set(there) - known)
+            _refuse_other(owner, parameters - set(there), set(there) - parameters - set(declared))
             if is_estimator and declared and not set(declared) & set(there):
                 return None  # as its user made it, not fitted
         sizes: Sizes = {}

@@ -28,7 +28,8 @@ def save(
 ) -> None:
     """Save a fitted model in a file that is safe to load.
 
-    The file is there whole or not at all. It holds the model and, readable by
+    The file is there whole or not at all. Requests of metadata (`set_fit_request` and the like),
+    which only training reads, are not kept. It holds the model and, readable by
     :func:`~polychotomy.persistence.describe`, what is known of it: versions, classes, names and
     types of the inputs, the number of training rows and the class sizes.
 
@@ -170,12 +171,15 @@ def _packed(
     import skops.io
 
     from ._header import header_of
+    from ._model import without_requests
     from ._names import Names
     from ._schema import compacted
 
     header = header_of(model, feature_types, metadata)
     try:
-        with zipfile.ZipFile(io.BytesIO(skops.io.dumps(model))) as archive:
+        with without_requests(model):
+            dumped = skops.io.dumps(model)
+        with zipfile.ZipFile(io.BytesIO(dumped)) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}
         schema, files = compacted(json.loads(members[SCHEMA]), members, Names())
         data = pack(header, {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **files})

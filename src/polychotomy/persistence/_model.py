@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,36 @@ def check_model(model: Any, names: Names) -> None:
         visit.estimators.append(model)
     for estimator in visit.estimators:
         _try_out(estimator)
+
+
+@contextmanager
+def without_requests(model: Any) -> Iterator[None]:
+    """Take requests of metadata out of a model for a while: they refer back to their owners."""
+    found: list[tuple[Any, Any]] = []
+    seen: dict[int, Any] = {}
+
+    def go(value: Any) -> None:
+        if id(value) in seen or value is None or isinstance(value, str | int | float | np.ndarray):
+            return
+        seen[id(value)] = value
+        if isinstance(value, dict):
+            for each in list(value.values()):
+                go(each)
+        elif isinstance(value, list | tuple | set):
+            for each in value:
+                go(each)
+        elif hasattr(value, "__dict__") and not isinstance(value, type):
+            if "_metadata_request" in vars(value):
+                found.append((value, vars(value).pop("_metadata_request")))
+            for each in list(vars(value).values()):
+                go(each)
+
+    try:
+        go(model)
+        yield
+    finally:
+        for owner, request in found:
+            vars(owner)["_metadata_request"] = request
 
 
 class _Visit:

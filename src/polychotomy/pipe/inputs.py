@@ -40,12 +40,13 @@ def checked_rows(
 
 def refuse_several_outputs(y: Any) -> None:
     """Refuse labels with several columns, and say what takes them."""
-    if np.ndim(y) != 2 or np.shape(y)[1] < 2:
+    shape = np.shape(y) if isinstance(y, list | tuple) else getattr(y, "shape", ())
+    if len(shape) != 2 or shape[1] < 2:
         return
     kind = type_of_target(y)
     if kind.startswith("multilabel") or kind.endswith("multioutput"):
         raise ValueError(
-            f"y has {np.shape(y)[1]} columns ({kind}), but this classifier predicts one class for "
+            f"y has {shape[1]} columns ({kind}), but this classifier predicts one class for "
             "every row. Put it into sklearn.multioutput.MultiOutputClassifier."
         )
 
