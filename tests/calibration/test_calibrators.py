@@ -1,14 +1,17 @@
 """Calibrators against plain objectives and scikit-learn."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.datasets import load_iris
 from sklearn.isotonic import IsotonicRegression
 
+import polychotomy as pc
 from polychotomy import Isotonic, Margins, NoCalibration, OneVsOne, Platt, PooledPlatt
 from polychotomy.calibration import CALIBRATORS
 
@@ -160,13 +163,36 @@ def test_isotonic_is_scikit_learns(drawn):
     p = isotonic.transform(Margins(mean=new))
     for c in range(scores.shape[1]):
         used = labels[:, c] != 0
-        twin = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(
-            scores[used, c], labels[used, c] > 0, None if weights is None else weights[used]
-        )
-        np.testing.assert_array_equal(p[:, c], twin.predict(new[:, c]))
+        own = np.ones(used.sum()) if weights is None else weights[used]
+        positive = labels[used, c] > 0
+        n_positive, n_negative = own[positive].sum(), own[~positive].sum()
+        twin = IsotonicRegression(out_of_bounds="clip").fit(scores[used, c], positive, own)
+        # Bounded by what the rows of each side support.
+        low, high = 1 / (n_negative + 2), (n_positive + 1) / (n_positive + 2)
+        knots = np.clip(twin.y_thresholds_, low, high)
+        expected = np.interp(new[:, c], twin.X_thresholds_, knots)
+        np.testing.assert_allclose(p[:, c], expected, rtol=1e-12)
     assert (np.diff(p, axis=0) >= 0).all()
-    assert p.min() >= 0
-    assert p.max() <= 1
+    assert p.min() > 0
+    assert p.max() < 1
+
+
+def test_isotonic_coupled_has_a_finite_likelihood():
+    X, y = load_iris(return_X_y=True)
+    clf = pc.PolychotomyClassifier(pc.SVM(), calibrator="isotonic", decoder="pairwise_coupling")
+    p = clf.fit(X[::2], y[::2]).predict_proba(X)
+    assert p[np.arange(len(y)), y].min() > 1e-4
+
+
+@pytest.mark.filterwarnings("default")
+def test_isotonic_warns_of_few_rows():
+    scores = np.linspace(-1, 1, 99)[:, None]
+    labels = np.where(scores > 0, 1, -1)
+    with pytest.warns(UserWarning, match="only 99 rows; with fewer than 100 the calibrators"):
+        Isotonic().fit(Margins(mean=scores), labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Isotonic().fit(Margins(mean=np.vstack([scores, scores])), np.vstack([labels, labels]))
 
 
 def pooled(scores, labels):
@@ -190,6 +216,8 @@ def test_isotonic_pools_adjacent_violators(drawn):
     labels = np.where(labels == 0, 1, labels)
     p = Isotonic().fit(Margins(mean=scores), labels).transform(Margins(mean=scores))
     expected = pooled(scores[:, 0].tolist(), labels[:, 0].tolist())
+    n_positive, n_negative = (labels > 0).sum(), (labels < 0).sum()
+    expected = np.clip(expected, 1 / (n_negative + 2), (n_positive + 1) / (n_positive + 2))
     np.testing.assert_allclose(p[:, 0], expected, rtol=0, atol=1e-12)
 
 

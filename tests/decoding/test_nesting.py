@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+from sklearn.neighbors import KNeighborsClassifier
 
+import polychotomy as pc
 from polychotomy import Context, Margins, Nesting, OneVsOne
 
 from . import twins
@@ -211,3 +214,13 @@ def test_a_tied_row_needs_the_inputs():
     decoder, _ = three_classes([0, 1, 2], [CYCLE] * 3, refit)
     with pytest.raises(ValueError, match="needs the inputs X"):
         decoder.decode(Margins(mean=[CYCLE]))
+
+
+def test_learners_that_need_more_rows_than_a_region_has_fall_back_to_weighted_voting():
+    X, y = load_digits(return_X_y=True)
+    X, y = (X[:300] > 8).astype(float)[:, 20:27], y[:300]  # seven bits: many ties
+    knn = KNeighborsClassifier(25)
+    clf = pc.PolychotomyClassifier(knn, decoder="nesting").fit(X, y)
+    assert all(level.scorer is None or len(level.classes) > 1 for level in clf.decoder_.levels_)
+    voting = pc.PolychotomyClassifier(knn, decoder="weighted_voting").fit(X, y)
+    assert abs(clf.score(X, y) - voting.score(X, y)) < 0.1

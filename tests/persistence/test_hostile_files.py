@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import re
+import tracemalloc
 import warnings
 import zipfile
 from functools import cache
@@ -445,3 +446,63 @@ def test_a_newer_format():
     for wrong in (0, -1, None, True, "1", [1]):
         members["header.json"] = json.dumps({**header, "format": wrong}).encode()
         refused(file_of(members), "format number")
+
+
+def bomb(member, content):
+    """Return a small file, one JSON member of which is large when unpacked."""
+    members = {**members_of(real("svm")[0]), member: content}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, each in members.items():
+            archive.writestr(name, each)
+        archive.comment = b"0" * 64
+    return _container.sealed(buffer.getvalue())
+
+
+@pytest.mark.parametrize("member", ["schema.json", "header.json"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"a":[' + b"[]," * 10_000_000 + b"[]]}",
+        b'{"a":' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}",
+        b'{"a":[' + b"1," * 3_000_000 + b"1]}",
+        b'{"protocol": 1, "a": "' + b"x" * 40_000_000 + b'"}',
+    ],
+    ids=["lists", "depth", "numbers", "text"],
+)
+def test_small_files_do_not_become_large_ones(member, content):
+    data = bomb(member, content)
+    assert len(data) < 300_000
+    tracemalloc.start()
+    try:
+        refused(data)
+        if member == "header.json":
+            with pytest.raises(ModelFileError):
+                describe(io.BytesIO(data))
+        else:
+            describe(io.BytesIO(data))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 150e6
+
+
+def test_members_that_nothing_refers_to_are_not_unpacked():
+    members = members_of(real("svm")[0])
+    members["77.npy"] = b"0" * 200_000_000
+    data = file_of(members)
+    tracemalloc.start()
+    try:
+        refused(data, "belongs to no part of the model")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 50e6
+
+
+def test_a_schema_may_be_larger_with_a_larger_limit():
+    members = members_of(real("svm")[0])
+    schema = members["schema.json"]
+    members["schema.json"] = schema + b" " * (9 << 20)
+    refused(file_of(members), "has a schema of .* pass a larger max_size")
+    pc.load(io.BytesIO(file_of(members)), max_size=2 << 30)

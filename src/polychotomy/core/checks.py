@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 
 from .types import FloatArray
 
@@ -123,3 +124,27 @@ def refuse_weightless_classes(
             f"sample_weight is zero for every row of class {classes[~used].tolist()[0]!r}; give "
             "the class rows with a positive weight, or leave its rows out."
         )
+
+
+def check_sparse(X: Any) -> None:
+    """Refuse a sparse matrix whose indices do not fit: native code would follow them anywhere.
+
+    To be called before anything else reads the matrix; SciPy's own conversions do not check
+    either. It takes one pass over the indices.
+    """
+    if not issparse(X):
+        return
+    try:
+        if X.format in ("csr", "csc", "bsr"):
+            X.check_format(full_check=True)
+        elif X.format == "coo":
+            for indices, length in zip((X.row, X.col), X.shape, strict=True):
+                if len(indices) != len(X.data):
+                    raise ValueError("row, column, and data arrays must have the same length")
+                if len(indices) and (indices.min() < 0 or indices.max() >= length):
+                    raise ValueError(f"indices must be nonnegative and below {length}")
+    except ValueError as error:
+        raise ValueError(
+            f"X is a damaged sparse matrix in {X.format} format: {error}. Build it again from its "
+            "entries."
+        ) from None

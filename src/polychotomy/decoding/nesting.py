@@ -59,10 +59,10 @@ class Nesting(Decoder):
 
     Notes
     -----
-    Where the undecided training rows do not become fewer, or `max_depth` is reached, rows
-    that are still tied are decided by weighted voting among the classes of the last level (the
-    largest sum of confidence), then by class size; so it always ends. Nested machines vote with
-    their own outputs: their rows are too few to calibrate them.
+    Where the undecided training rows do not become fewer, where they are too few for the learner,
+    or where `max_depth` is reached, rows that are still tied are decided by weighted voting among
+    the classes of the last level (the largest sum of confidence), then by class size; so it always
+    ends. Nested machines vote with their own outputs: their rows are too few to calibrate them.
 
     Examples
     --------
@@ -118,11 +118,16 @@ class Nesting(Decoder):
         pairs = pairwise_preferences(context.training, context.codebook)
         rows = np.flatnonzero(is_tied(count_votes(pairs, context.codebook.n_classes)))
         while len(rows) and len(self.levels_) < self.max_depth:
-            level = self._train(context, rows)
+            try:
+                level = self._train(context, rows)
+                votes, _ = _level_votes(level, context.X[rows], context.codebook)
+            except ValueError:
+                # A learner that needs more rows than the region has, such as nearest neighbours:
+                # weighted voting decides, as where the region does not shrink.
+                return
             self.levels_.append(level)
             if level.scorer is None:
                 return
-            votes, _ = _level_votes(level, context.X[rows], context.codebook)
             left = rows[is_tied(votes)]
             if len(left) >= len(rows):
                 return

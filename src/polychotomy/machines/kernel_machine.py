@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core.checks import positive_number, refuse_weightless_classes, weight_array
+from ..core.checks import check_sparse, positive_number, refuse_weightless_classes, weight_array
 from ..core.state import INPUTS, Field, Holds, Labels, Sizes, require
 from ..core.types import FloatArray, IntArray, SignArray
 from ..kernels import Kernel, RowSource, kernel_class, settle_kernel
@@ -88,6 +88,7 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
         -------
         self : KernelMachine
         """
+        check_sparse(X)
         X, given = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(given)
         classes, numbers = binary_classes(given, type(self).__name__)
@@ -141,6 +142,7 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self, "classes_")
+        check_sparse(X)
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     @property

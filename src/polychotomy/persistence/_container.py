@@ -21,8 +21,14 @@ from ..core.state import StateError
 FORMAT = 2
 HEADER, SCHEMA = "header.json", "schema.json"
 MAX_MEMBERS = 200_000
-MAX_JSON_BYTES = 64 << 20
+MAX_HEADER_BYTES = 1 << 20
+# Parsed JSON takes up to 30 times its size: of `max_size` bytes, a schema may have this share, or
+# so many bytes if that is more.
+SCHEMA_SHARE, LEAST_SCHEMA = 1 / 128, 1 << 20
+# Brackets and commas, and so objects, for every byte that JSON may have.
+MAX_OBJECTS_PER_BYTE = 1 / 8
 MEMBER_NAME = re.compile(r"header\.json|schema\.json|[0-9]{1,9}\.np[yz]")
+MEMBER_REFERENCE = re.compile(r'"file": ?"([0-9]{1,9}\.np[yz])"')
 _SEAL_LENGTH = 64
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -66,10 +72,25 @@ def unpack(data: bytes, max_size: int) -> tuple[dict[str, Any], dict[str, bytes]
                 f"unpacks to {total} bytes, more than the {max_size} of max_size; pass a larger "
                 "max_size to load if you expected a model of this size",
             )
-        if SCHEMA not in infos or infos[SCHEMA].file_size > MAX_JSON_BYTES:
-            raise StateError("The file", "has no schema, or one that is too large")
-        members = {name: read_member(archive, infos[name]) for name in infos if name != HEADER}
-    return header, members
+        if SCHEMA not in infos:
+            raise StateError("The file", "has no schema")
+        most = max(LEAST_SCHEMA, SCHEMA_SHARE * max_size)
+        if infos[SCHEMA].file_size > most:
+            raise StateError(
+                "The file",
+                f"has a schema of {infos[SCHEMA].file_size} bytes, more than a model of max_size="
+                f"{max_size} bytes should have; pass a larger max_size to load if you expected a "
+                "model of very many objects",
+            )
+        schema = read_member(archive, infos[SCHEMA])
+        _refuse_many_objects(schema, "The schema", most)
+        # What nothing refers to is refused before it is unpacked.
+        wanted = set(MEMBER_REFERENCE.findall(schema.decode(errors="replace")))
+        unused = set(infos) - wanted - {HEADER, SCHEMA}
+        if unused:
+            raise StateError(f"The member {min(unused)!r}", "belongs to no part of the model")
+        members = {name: read_member(archive, infos[name]) for name in infos if name in wanted}
+    return header, {SCHEMA: schema, **members}
 
 
 def refuse_newer(header: Mapping[str, Any]) -> None:
@@ -132,6 +153,15 @@ def _infos(archive: zipfile.ZipFile, most: int) -> dict[str, zipfile.ZipInfo]:
 
 
 def _header(archive: zipfile.ZipFile, infos: Mapping[str, zipfile.ZipInfo]) -> dict[str, Any]:
-    if HEADER not in infos or infos[HEADER].file_size > MAX_JSON_BYTES:
+    if HEADER not in infos or infos[HEADER].file_size > MAX_HEADER_BYTES:
         raise StateError("The file", "has no header, or one that is too large")
-    return json_object(read_member(archive, infos[HEADER]), "The header")
+    content = read_member(archive, infos[HEADER])
+    _refuse_many_objects(content, "The header", MAX_HEADER_BYTES)
+    return json_object(content, "The header")
+
+
+def _refuse_many_objects(content: bytes, where: str, most: float) -> None:
+    """Refuse JSON with more objects than so many bytes should have, before it is parsed."""
+    n_objects = sum(map(content.count, (b"[", b"{", b",")))
+    if n_objects > MAX_OBJECTS_PER_BYTE * most:
+        raise StateError(where, "has more objects than a model should have")

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from ..core import files
 from ..core.state import StateError
-from ._container import SCHEMA, json_object, pack, plain_zip, read_header, unpack
+from ._container import SCHEMA, SCHEMA_SHARE, json_object, pack, plain_zip, read_header, unpack
 from ._errors import ModelFileError
 
 # Larger models are loaded only on request, so that a small file cannot fill the memory.
@@ -184,7 +184,8 @@ def _packed(
         schema, files = compacted(json.loads(members[SCHEMA]), members, Names())
         data = pack(header, {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **files})
         # What is written can be read again, or it is not written.
-        _restored(data, max(MAX_SIZE, 2 * sum(map(len, members.values()))), None)
+        needed = max(2 * sum(map(len, members.values())), 2 * len(members[SCHEMA]) / SCHEMA_SHARE)
+        _restored(data, max(MAX_SIZE, int(needed)), None)
     except Exception as error:
         raise ModelFileError(
             f"This model cannot be saved safely: {_sentence(error)} Change that, or use pickle or "

@@ -11,12 +11,14 @@ from sklearn.utils import check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
 
+from ..core.checks import check_sparse
 from ..core.rows import AnyRows
 from .parts import Parts
 
 
 def checked_inputs(classifier: Any, parts: Parts, X: Any) -> Any:
     """Check the inputs of rows to be predicted."""
+    check_sparse(X)
     if _as_they_are(parts, X):
         validate_data(classifier, X, reset=False, skip_check_array=True)
         return AnyRows(X)
@@ -28,6 +30,7 @@ def checked_rows(
 ) -> tuple[Any, NDArray[Any]]:
     """Check inputs and labels of training rows."""
     refuse_several_outputs(y)
+    check_sparse(X)
     if _as_they_are(parts, X):
         validate_data(classifier, X, reset=reset, skip_check_array=True)
         labels = column_or_1d(y, warn=True)
@@ -40,7 +43,7 @@ def checked_rows(
 
 def refuse_several_outputs(y: Any) -> None:
     """Refuse labels with several columns, and say what takes them."""
-    shape = np.shape(y) if isinstance(y, list | tuple) else getattr(y, "shape", ())
+    shape: Any = np.shape(y) if isinstance(y, list | tuple) else getattr(y, "shape", ())
     if len(shape) != 2 or shape[1] < 2:
         return
     kind = type_of_target(y)
