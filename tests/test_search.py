@@ -22,6 +22,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import polychotomy as pc
 from polychotomy import native
+from polychotomy.core.scores import LEAST_PROBABILITY
 from polychotomy.pipe.training import train
 
 DUAN = [name for name, method in pc.recipes().items() if "DUAN03" in method.papers]
@@ -115,7 +116,8 @@ def test_cells_equal_brute_force_with_libsvm(problem):
                 wrong = np.sum(result.argmax(axis=1) != y)
                 assert abs(cells["cv_error"][place] * len(y) - wrong) <= doubtful.sum() + 1e-9
                 if method.probabilities:
-                    nll = -np.mean(np.log(result[np.arange(len(y)), y]))
+                    own_class = np.maximum(result[np.arange(len(y)), y], LEAST_PROBABILITY)
+                    nll = -np.mean(np.log(own_class))
                     assert cells["cv_nll"][place] == pytest.approx(nll, rel=1e-2)
 
 
@@ -402,7 +404,7 @@ def test_machines_that_choose_by_themselves_have_one_cell():
     found = sweep.classifiers_[names[1]]
     np.testing.assert_array_equal(found.predict_proba(X), alone.predict_proba(X))
     p = cross_val_predict(pc.recipe(names[1]), X, y, cv=StratifiedKFold(3), method="predict_proba")
-    nll = -np.mean(np.log(p[np.arange(len(y)), y]))
+    nll = -np.mean(np.log(np.maximum(p[np.arange(len(y)), y], LEAST_PROBABILITY)))
     assert sweep.results_["cv_nll"][1] == pytest.approx(nll, rel=1e-6)
 
 

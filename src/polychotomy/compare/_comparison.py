@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import scores
 from ..core.types import FloatArray, IntArray
 from ..plots import ReliabilityCurves, reliability_curves
 from ..statistics import corrected_t_test
@@ -300,13 +301,14 @@ def _ranked(comparison: MethodComparison) -> list[dict[str, Any]]:
     against = _tests(judged, order, comparison)
     rows = []
     for name in order:
-        curves = comparison.reliability(name)
+        at, _, p = comparison.pooled(name)
+        calibration = np.nan if p is None else scores.calibration_error(p, comparison.y[at])
         rows.append(
             {
                 "method": name,
                 "family": comparison.candidates[name].family,
                 **{figure: float(values[name].mean()) for figure, values in figures.items()},
-                "calibration": np.nan if curves is None else curves.confidence.error,
+                "calibration": calibration,
                 "seconds": float(np.mean([one.seconds for one in comparison.held_out[name]])),
                 **against[name],
             }

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import scores
 from ..core.types import FloatArray, IntArray
-from ..plots import reliability_curves
-from ._judging import SMALLEST_PROBABILITY
 from ._words import number
 
 
@@ -132,10 +131,11 @@ def evaluate_labels(
     parts = [p for _, p in answers if p is not None]
     figures = {"nll": np.nan, "brier": np.nan, "calibration": np.nan}
     if parts:
-        figures = _of_probabilities(np.concatenate(parts), y, len(place))
+        # Classes that the model does not know have no probability.
+        figures = _of_probabilities(np.concatenate(parts), np.where(y < len(known), y, -1))
     return Evaluation(
         rows=len(y),
-        error=float(np.mean(predicted != y)),
+        error=float(scores.error(predicted, y)),
         classes=[*classes.tolist(), *new],
         confusion=confusion,
         unknown=int(np.sum(y >= len(known))),
@@ -144,12 +144,9 @@ def evaluate_labels(
     )
 
 
-def _of_probabilities(p: FloatArray, y: IntArray, n_classes: int) -> dict[str, float]:
-    # Classes that the model does not know have no probability.
-    p = np.pad(p, ((0, 0), (0, n_classes - p.shape[1])))
-    truth = p[np.arange(len(y)), y]
+def _of_probabilities(p: FloatArray, y: IntArray) -> dict[str, float]:
     return {
-        "nll": float(np.mean(-np.log(np.maximum(truth, SMALLEST_PROBABILITY)))),
-        "brier": float(np.mean((p * p).sum(axis=1) - 2.0 * truth + 1.0)),
-        "calibration": reliability_curves(y, p, range(n_classes)).confidence.error,
+        "nll": float(scores.nll(p, y)),
+        "brier": float(scores.brier(p, y)),
+        "calibration": scores.calibration_error(p, y),
     }

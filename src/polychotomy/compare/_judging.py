@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from ..core import scores
 from ..core.types import FloatArray, IntArray
 from ..tuning.method_sweep import MethodSweep
 from ._candidates import Candidate, Conditions, prepared
-
-# The study's: the least probability that counts, so that one sure mistake is not infinite.
-SMALLEST_PROBABILITY = 1e-15
 
 
 @dataclass(frozen=True)
@@ -65,13 +63,11 @@ class HeldOut:
 
     def figures(self, y: IntArray) -> dict[str, float]:
         """Return error, NLL and Brier score; the latter NaN without probabilities."""
-        error = float(np.mean(self.predicted != y))
+        error = float(scores.error(self.predicted, y))
         if self.p is None:
             return {"error": error, "nll": np.nan, "brier": np.nan}
-        truth = self.p[np.arange(len(y)), y]
-        nll = float(np.mean(-np.log(np.maximum(truth, SMALLEST_PROBABILITY))))
-        brier = float(np.mean((self.p * self.p).sum(axis=1) - 2.0 * truth + 1.0))
-        return {"error": error, "nll": nll, "brier": brier}
+        nll, brier = scores.nll(self.p, y), scores.brier(self.p, y)
+        return {"error": error, "nll": float(nll), "brier": float(brier)}
 
 
 def make_split(
@@ -150,12 +146,12 @@ def _pair_errors(estimator: Any, split: Split) -> FloatArray | None:
     book = getattr(estimator, "codebook_", None)
     if book is None or book.name != "one_vs_one" or len(estimator.classes_) != split.n_classes:
         return None
-    scores = estimator.binary_scores(split.X_test)
+    answers = estimator.binary_scores(split.X_test)
     errors = np.full((split.n_classes, split.n_classes), np.nan)
     for column, word in enumerate(book.matrix.T):
         first, second = int(np.flatnonzero(word == 1)[0]), int(np.flatnonzero(word == -1)[0])
         ours: NDArray[np.bool_] = (split.y_test == first) | (split.y_test == second)
         if ours.any():
-            wrong = (scores[ours, column] > 0) != (split.y_test[ours] == first)
+            wrong = (answers[ours, column] > 0) != (split.y_test[ours] == first)
             errors[first, second] = errors[second, first] = float(wrong.mean())
     return errors

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..core import scores
 from ..core.checks import positive_number
 from ..core.diagram import Diagram, side_by_side
 from ..core.registry import stored
@@ -295,14 +296,12 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
             member.name: Tempering().fit(member.out_of_fold, numbers, weights) for member in members
         }
         p = np.stack([self.temperings_[one.name].transform(one.out_of_fold) for one in members])
-        true = p[:, np.arange(len(numbers)), numbers].T
-        found = mixture_weights(true, counts)
+        found = mixture_weights(scores.of_truth(p, numbers).T, counts)
         self.weights_ = dict(zip(self.members_, found.tolist(), strict=True))
         self.tempering_ = Tempering().fit(geometric_mean(p, found), numbers, weights)
-        nll = -np.average(np.log(true), axis=0, weights=counts)
+        nll = scores.nll(p, numbers, counts)
         self.member_nll_ = dict(zip(self.members_, nll.tolist(), strict=True))
-        own = self._together(p)[np.arange(len(numbers)), numbers]
-        self.nll_ = float(-np.average(np.log(own), weights=counts))
+        self.nll_ = float(scores.nll(self._together(p), numbers, counts))
 
     def _together(self, p: FloatArray) -> FloatArray:
         weights = np.array(list(self.weights_.values()))

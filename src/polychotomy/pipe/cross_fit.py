@@ -17,6 +17,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from ..calibration import Calibrator
+from ..core import scores
 from ..core.margins import Margins
 from ..core.types import FloatArray, IntArray, SignArray
 from ..decoding import Context, Decoder
@@ -250,29 +251,21 @@ def figures(result: FloatArray, plan: FoldPlan, probabilities: bool) -> Figures:
     """Judge class scores of shape (n_trials, n_rows, n_classes)."""
     data = plan.data
     y, weights = data.y[data.rows], data.weights_of(data.rows)
-    wrong = result.argmax(axis=2) != y
+    predicted = result.argmax(axis=2)
     fold_errors = np.stack(
         [
-            np.average(
-                wrong[:, places], axis=1, weights=None if weights is None else weights[places]
+            scores.error(
+                predicted[:, places], y[places], None if weights is None else weights[places]
             )
             for places in plan.tested_on
         ],
         axis=1,
     )
-    error = np.average(wrong, axis=1, weights=weights)
+    error = scores.error(predicted, y, weights)
     if not probabilities:
         return Figures(error, fold_errors, None, None)
-    of_truth = np.take_along_axis(result, y[None, :, None], axis=2)[:, :, 0]
-    losses = -np.log(np.maximum(of_truth, np.finfo(float).tiny))
-    # sum_k (p_k - t_k)^2 with t the unit vector of the true class
-    squares = np.einsum("tnk,tnk->tn", result, result) - 2.0 * of_truth + 1.0
-    return Figures(
-        error,
-        fold_errors,
-        np.average(losses, axis=1, weights=weights),
-        np.average(squares, axis=1, weights=weights),
-    )
+    nll, brier = scores.nll(result, y, weights), scores.brier(result, y, weights)
+    return Figures(error, fold_errors, nll, brier)
 
 
 def _parameters(calibrator: Calibrator) -> str:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
+from ..core import scores
 from ..core.checks import listed, one_of, probability_array
 from ..core.types import FloatArray, IntArray
 from ._drawing import PALETTE, axes, class_labels, class_styles, put_legend, text_colour
 
-STRATEGIES = ("uniform", "quantile")
+STRATEGIES = (scores.UNIFORM, scores.QUANTILE)
 UNCERTAINTIES = ("band", "bars", "none")
 # How many classes are drawn unless they are chosen.
 SHOWN = 6
@@ -153,7 +154,7 @@ def reliability_curves(
     numbers, probability, labels = _checked(y, p, classes)
 
     def curve(predicted: FloatArray, happened: NDArray[np.bool_]) -> ReliabilityCurve:
-        bins = _bins(predicted, n_bins, strategy)
+        bins = scores.probability_bins(predicted, n_bins, strategy)
         return _curve(predicted, happened, bins, min_count, level)
 
     winner = probability.argmax(axis=1)
@@ -201,14 +202,6 @@ def _checked(y: ArrayLike, p: ArrayLike, classes: Any) -> tuple[IntArray, FloatA
     return order[np.searchsorted(labels, given, sorter=order)], probability, labels
 
 
-def _bins(predicted: FloatArray, n_bins: int, strategy: str) -> IntArray:
-    """Return the bin of every row; a bin holds its upper edge, as in scikit-learn."""
-    inner = np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
-    if strategy == "quantile":
-        inner = np.quantile(predicted, inner)
-    return np.searchsorted(inner, predicted)
-
-
 def _curve(
     predicted: FloatArray,
     happened: NDArray[np.bool_],
@@ -219,7 +212,7 @@ def _curve(
     count = np.bincount(bins)
     hits = np.bincount(bins, happened)
     total = np.bincount(bins, predicted)
-    error = float(np.abs(hits - total).sum() / len(bins))
+    error = scores.binned_error(predicted, happened, bins)
     kept = count >= min_count
     count, hits, total = count[kept], hits[kept], total[kept]
     tail = (1.0 - level) / 2.0

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import datasets
+from ..core import scores
 from ..core.checks import suggestion
 from ..core.types import FloatArray, IntArray
 from ..execution.units import MethodResult, Unit
@@ -21,9 +22,6 @@ from ..tuning.grid import FACTORS
 from ..tuning.recipe import find_recipe
 from ..tuning.tune import Plan, Tuned, tune
 from .definition import DatasetPart, StudyDefinition, StudyMethod
-
-# Rows of a class that the training part does not have cannot be given any probability.
-SMALLEST_PROBABILITY = 1e-15
 
 
 @dataclass(frozen=True)
@@ -185,7 +183,7 @@ def _tested(name: str, tuned: Tuned, part: Partition, caught: Sequence[Any]) -> 
     figures["cv_nll"] = None if outcome is None else outcome.nll
     return MethodResult(
         method=name,
-        error=float(np.mean(predicted != part.y_test)),
+        error=float(scores.error(predicted, part.y_test)),
         nll=nll,
         figures=figures,
         parameters=tuned.best_params,
@@ -200,10 +198,13 @@ def _likelihood(
 ) -> tuple[float, dict[str, float | None]]:
     place = np.searchsorted(classes, y)
     known = classes[np.minimum(place, len(classes) - 1)] == y
-    of_truth = np.where(known, p[np.arange(len(y)), np.minimum(place, len(classes) - 1)], 0.0)
-    nll = float(np.mean(-np.log(np.maximum(of_truth, SMALLEST_PROBABILITY))))
-    brier = float(np.mean((p * p).sum(axis=1) - 2.0 * of_truth + 1.0))
-    return nll, {"brier": brier, "rows_of_unseen_classes": float(np.sum(~known))}
+    # Rows of a class that the training part does not have cannot be given any probability.
+    numbers = np.where(known, place, -1)
+    figures: dict[str, float | None] = {
+        "brier": float(scores.brier(p, numbers)),
+        "rows_of_unseen_classes": float(np.sum(~known)),
+    }
+    return float(scores.nll(p, numbers)), figures
 
 
 def sweep_name(entry: Mapping[str, Any]) -> str:
