@@ -1,10 +1,17 @@
-"""Files that are there whole, or as they were before."""
+"""Files that are written whole, or stay as they were.
+
+Design note: the temporary file is in the folder of the target, not in that of the system, because
+only a rename within one file system is atomic. It is written to the disk before the rename: without
+that, a power failure can leave an empty file under the new name.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import secrets
+from collections.abc import Iterator
+from typing import BinaryIO
 
 
 def refuse(path: str | os.PathLike[str]) -> None:
@@ -20,18 +27,51 @@ def refuse(path: str | os.PathLike[str]) -> None:
 
 
 def write(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file by way of a temporary one in the same directory.
+    """Write a file at once; see `replacing`."""
+    with replacing(path) as stream:
+        stream.write(data)
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    r"""Open a temporary file that replaces another when the block ends without an exception.
 
     The mode of an existing file is kept, a new one follows the umask; a symbolic link stays one.
+    A device or a pipe cannot be replaced and is written to directly.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to replace, or a new one.
+
+    Yields
+    ------
+    stream : binary file
+        It must be left open.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from polychotomy.core.files import replacing
+    >>> path = os.path.join(tempfile.mkdtemp(), "new.csv")
+    >>> with replacing(path) as stream:
+    ...     _ = stream.write(b"a,b\n")
+    ...     os.path.exists(path)
+    False
+    >>> os.path.getsize(path)
+    4
     """
     refuse(path)
     target = os.path.realpath(os.fsdecode(path))
+    if os.path.exists(target) and not os.path.isfile(target):
+        with open(target, "wb") as stream:
+            yield stream
+        return
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
-        with os.fdopen(os.open(temporary, flags, 0o666), "wb") as stream:
-            stream.write(data)
+        with open(temporary, "xb") as stream:
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         with contextlib.suppress(FileNotFoundError):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
+
+from ..core import files
 
 _NUMBERS = {"error", "nll", "seconds_shared", "seconds_own", "seconds_unit"}
 _INTEGERS = {"partition", "results_version"}
@@ -40,10 +40,13 @@ _COLUMNS = [
 def write_csv(rows: list[dict[str, Any]], path: Path) -> None:
     """Write rows of `Store.results` as CSV, with a column for each further figure."""
     columns = _columns(rows)
-    with replacing(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns)
+    with files.replacing(path) as stream:
+        text = TextIOWrapper(stream, encoding="utf-8", newline="")
+        writer = csv.DictWriter(text, columns)
         writer.writeheader()
         writer.writerows(_flat(row) for row in rows)
+        # Flush, and leave the stream open.
+        text.detach()
 
 
 def write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
@@ -57,8 +60,8 @@ def write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
         ) from error
     types = {name: _arrow_type(pyarrow, name) for name in _columns(rows)}
     table = pyarrow.Table.from_pylist([_flat(row) for row in rows], pyarrow.schema(types.items()))
-    with replacing(path) as draft:
-        parquet.write_table(table, draft)
+    with files.replacing(path) as stream:
+        parquet.write_table(table, stream)
 
 
 def _columns(rows: list[dict[str, Any]]) -> list[str]:
@@ -81,14 +84,3 @@ def _arrow_type(pyarrow: Any, name: str) -> Any:
     if name in _NUMBERS or name.startswith("figure_"):
         return pyarrow.float64()
     return pyarrow.string()
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a file to write, which takes the place of `path` when it is complete."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        yield draft
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import datasets
+from ..core import files
 from ..core.checks import listed
 from ..execution.units import canonical
 from ..statistics import MethodRanking
 from . import _render as render
-from ._export import replacing
 from .definition import DatasetPart, StudyDefinition
 from .results import StudyResults
 from .tables import (
@@ -424,8 +424,7 @@ def write_report(results: StudyResults, path: str | os.PathLike[str]) -> None:
         The file, ending in .html, .md, .tex or .json; it is replaced when all is written.
     """
     text = report_text(results, report_format(path))
-    with replacing(Path(path)) as draft:
-        draft.write_text(text, encoding="utf-8")
+    files.write(path, text.encode())
 
 
 def _provenance(results: StudyResults) -> Provenance:

@@ -1,10 +1,9 @@
-"""Writing tables piece by piece, into a file that is there whole or not at all."""
+"""Writing tables piece by piece, into a file that is written whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -14,7 +13,7 @@ from ..core import files
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    r"""Open a file that takes the place of another only if nothing goes wrong; ``-`` for stdout.
+    r"""Open a file that replaces another only if nothing goes wrong; ``-`` for stdout.
 
     Parameters
     ----------
@@ -39,24 +38,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        with open(path, "wb") as stream:  # a device or a pipe, which cannot be replaced
-            yield stream
-        return
-    files.refuse(path)
-    target = os.path.realpath(os.fsdecode(path))
-    folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as stream:
-            yield stream
-        with contextlib.suppress(FileNotFoundError):
-            os.chmod(temporary, os.stat(target).st_mode & 0o7777)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    with files.replacing(path) as stream:
+        yield stream
 
 
 class TableWriter:
