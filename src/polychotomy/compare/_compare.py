@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..core.checks import one_of, positive_number
 from ..core.progress import Ticker, progress
 from ..core.types import IntArray
+from ..core.words import duration
 from ._candidates import Candidate, Conditions, choose
 from ._comparison import MethodComparison
 from ._deadline import Clock, OutOfTime, deadline
@@ -210,13 +211,6 @@ class _Work:
 
     def _note(self, warned: list[str]) -> None:
         self.notes += [text for text in warned if text not in self.notes]
-
-
-def duration(seconds: float) -> str:
-    """Write a time in words."""
-    if seconds < 120:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _classes(y: ArrayLike) -> tuple[IntArray, Any]:

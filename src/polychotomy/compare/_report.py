@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import sklearn
 
+from ..core.words import duration
 from ..plots.svg import BAR, BOX, INK, page_style, svg_of
-from ._compare import duration
 from ._comparison import MethodComparison
 from ._words import behind, number
 

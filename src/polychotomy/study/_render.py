@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..core.words import duration
 from ..statistics import Printed, Summary
 from .tables import Cell, ComparisonTable, OwnTable, PMatrix, PValueTable, TimeRow
 
@@ -118,23 +119,6 @@ def p_text(value: float | None) -> str:
     text = f"{value:.2g}" if value < 0.0995 else f"{value:.2f}"
     text = f"{float(text):.4f}".rstrip("0").rstrip(".") if "e" in text else text
     return "1" if float(text) == 1 else text.lstrip("0")
-
-
-def duration(seconds: float) -> str:
-    """Write a time in words.
-
-    Examples
-    --------
-    >>> from polychotomy.study._render import duration
-    >>> duration(0.26), duration(75), duration(7320)
-    ('0.3 s', '1 min 15 s', '2 h 02 min')
-    """
-    if seconds < 59.5:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02d} s"
-    return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
 def unit_words(table: ComparisonTable | OwnTable) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from .. import datasets
 from ..core import files
 from ..core.checks import listed
+from ..core.words import duration
 from ..execution.units import canonical
 from ..statistics import MethodRanking
 from . import _render as render
@@ -220,7 +221,7 @@ def html_report(report: Report, results: StudyResults) -> str:
         corrected=render.corrected_text,
         signed=render.signed,
         p=render.p_text,
-        duration=render.duration,
+        duration=duration,
         unit_words=render.unit_words,
         breakable=_breakable,
         nearness=_nearness,
