@@ -46,13 +46,15 @@ class Slow(LogisticRegression):
 def quick(monkeypatch):
     """Three methods that take no time, one of them without sense."""
     known = {
-        name: table.Candidate(name, name, "", "scikit-learn", True, True, effort, make)
-        for name, effort, make in (
-            ("good", 1.0, lambda conditions: LogisticRegression(C=30)),
-            ("twin", 2.0, lambda conditions: LogisticRegression(C=100, max_iter=1000)),
-            ("poor", 3.0, lambda conditions: LogisticRegression(C=1e-4)),
-            ("slow", 4.0, lambda conditions: Slow()),
-            ("broken", 5.0, lambda conditions: LogisticRegression(C=-1)),
+        name: table.Candidate(name, name, "", "scikit-learn", True, True, lambda *_, n=n: n, make)
+        for n, (name, make) in enumerate(
+            (
+                ("good", lambda conditions: LogisticRegression(C=30)),
+                ("twin", lambda conditions: LogisticRegression(C=100, max_iter=1000)),
+                ("poor", lambda conditions: LogisticRegression(C=1e-4)),
+                ("slow", lambda conditions: Slow()),
+                ("broken", lambda conditions: LogisticRegression(C=-1)),
+            )
         )
     }
     monkeypatch.setattr(table, "candidates", lambda: known)
@@ -103,7 +105,7 @@ def test_a_pool_within_one_standard_error_is_recommended(quick, C, expected):
         "ours",
         True,
         True,
-        1.0,
+        lambda *_: 1.0,
         lambda _: LogisticRegression(C=C, max_iter=1000),
     )
     known |= {"POOL": pool}
@@ -263,3 +265,18 @@ def test_holm_against_its_definition():
     assert adjusted["c"] == pytest.approx(0.04)
     assert adjusted["b"] == pytest.approx(0.04)
     assert np.isnan(adjusted["d"])
+
+
+def test_methods_are_tried_in_the_order_of_their_expected_times():
+    known = table.candidates()
+
+    def order(names, n_rows):
+        return [one.name for one in table.fastest_first((known[n] for n in names), n_rows, 10)]
+
+    names = ["POOL", "boosting", "PWC_PSVM", "logistic", "NEST"]
+    assert order(names, 1000)[:2] == ["logistic", "PWC_PSVM"]
+    assert order(["POOL", "LS2"], 1000) == ["LS2", "POOL"]
+    # An LS-SVM grows faster with the rows than an SVM: one guess, that of the machine, says so.
+    pair = ["PWC_PSVM", "LSSVM_RBF_1vs1_Hamming"]
+    assert order(pair, 300) == pair[::-1]
+    assert order(pair, 30_000) == pair

@@ -12,7 +12,8 @@ from sklearn.base import clone
 from ..codes import OneVsOne
 from ..core.checks import listed
 from ..decoding import PairwiseCoupling
-from ..machines import SVM, KernelLogisticRegression
+from ..ensemble.pool import default_members, expected_total
+from ..machines import SVM, KernelLogisticRegression, guessed_seconds
 from ..pipe.classifier import PolychotomyClassifier
 from ..recipes import recipe, recipes
 from ..tuning.search import TwoStepSearchCV
@@ -26,8 +27,6 @@ DEFAULT = (
 )
 # For methods that a model file cannot hold, the most similar one that it can.
 NEAREST = {"boosting": "forest"}
-# A guess of the work, for the order: what is cheap comes first.
-MACHINES = {"SVM": 2.0, "LSSVM": 6.0, "KernelLogisticRegression": 4.0}
 CITED = {
     "DUAN03": "Duan, Keerthi, Chu, Shevade and Poo (2003)",
     "DUAN05": "Duan and Keerthi (2005)",
@@ -67,8 +66,9 @@ class Candidate:
         Whether it gives class probabilities.
     storable : bool
         Whether `polychotomy.save` takes it.
-    effort : float
-        A guess of the work, for the order.
+    expected_seconds : callable
+        From the numbers of rows and inputs to a rough guess of the seconds on one core. It is
+        used for the order only: fast methods are tried first.
     make : callable
         From `Conditions` to an estimator that tunes itself; takes inputs that are scaled.
     pipe : PolychotomyClassifier or None
@@ -87,7 +87,7 @@ class Candidate:
     family: str
     probabilities: bool
     storable: bool
-    effort: float
+    expected_seconds: Callable[[int, int], float]
     make: Callable[[Conditions], Any]
     pipe: PolychotomyClassifier | None = None
 
@@ -147,7 +147,12 @@ def choose(names: Iterable[str] | str | None) -> list[Candidate]:
         chosen.append(known[plain[_plain(name)]])
     if not chosen:
         raise ValueError("methods must name at least one method.")
-    return sorted(dict.fromkeys(chosen), key=lambda one: one.effort)
+    return list(dict.fromkeys(chosen))
+
+
+def fastest_first(chosen: Iterable[Candidate], n_rows: int, n_features: int) -> list[Candidate]:
+    """Sort methods by the time they are expected to take on so many training rows and inputs."""
+    return sorted(chosen, key=lambda one: one.expected_seconds(n_rows, n_features))
 
 
 def _plain(name: str) -> str:
@@ -172,12 +177,15 @@ def prepared(pipe: PolychotomyClassifier, conditions: Conditions) -> Polychotomy
 def _of_pipe(
     name: str, pipe: PolychotomyClassifier, words: str, paper: str, probabilities: bool
 ) -> Candidate:
-    effort = MACHINES.get(type(pipe.machine).__name__, 5.0)
-    effort *= 1.0 if isinstance(pipe.code, OneVsOne) else 1.5
-    if "refit" in pipe.decoder.needs:
-        effort *= 3.0
+    # Columns with all rows cost more than pairs; a decoder that refits trains fold by fold again.
+    times = 1.0 if isinstance(pipe.code, OneVsOne) else 1.5
+    times *= 3.0 if "refit" in pipe.decoder.needs else 1.0
+
+    def seconds(n_rows: int, n_features: int) -> float:
+        return times * pipe.expected_seconds(n_rows)
+
     make = _tuned(pipe, "nll" if probabilities else "duan2003")
-    return Candidate(name, words, paper, OURS, probabilities, True, effort, make, pipe)
+    return Candidate(name, words, paper, OURS, probabilities, True, seconds, make, pipe)
 
 
 def _recipes() -> Iterable[Candidate]:
@@ -215,9 +223,17 @@ def _pools() -> Iterable[Candidate]:
     for name, one in recipes().items():
         if _is_pool(one):
             text = words.get(name, "a pool of several classifiers")
-            make = _recipe_maker(name)
-            effort = 8.0 if name == "LS2" else 10.0
-            yield Candidate(name, text, "ours, see docs/methods.md", OURS, True, True, effort, make)
+            seconds, make = _pool_seconds(one.classifier()), _recipe_maker(name)
+            paper = "ours, see docs/methods.md"
+            yield Candidate(name, text, paper, OURS, True, True, seconds, make)
+
+
+def _pool_seconds(pool: Any) -> Callable[[int, int], float]:
+    def seconds(n_rows: int, n_features: int) -> float:
+        members = default_members() if pool.members is None else pool.members
+        return expected_total(members, n_rows, n_features)
+
+    return seconds
 
 
 def _is_pool(one: Any) -> bool:
@@ -242,14 +258,20 @@ def _recipe_maker(name: str) -> Callable[[Conditions], Any]:
 
 
 def _peers() -> Iterable[Candidate]:
+    # The numbers: how many times the seconds of a classifier of which nothing is known.
     table: tuple[tuple[str, str, bool, float, Callable[[Conditions], Any]], ...] = (
         ("logistic", "LogisticRegression, C tuned", True, 1.0, _logistic),
         ("forest", "RandomForestClassifier, leaf size tuned", True, 3.0, _forest),
         ("boosting", "HistGradientBoostingClassifier, learning rate tuned", False, 5.0, _boosting),
         ("calibrated_svc", "CalibratedClassifierCV(SVC), C and gamma tuned", True, 3.5, _svc),
     )
-    for name, words, storable, effort, make in table:
-        yield Candidate(name, words, "scikit-learn", PEERS, True, storable, effort, make)
+    for name, words, storable, times, make in table:
+        seconds = _peer_seconds(times)
+        yield Candidate(name, words, "scikit-learn", PEERS, True, storable, seconds, make)
+
+
+def _peer_seconds(times: float) -> Callable[[int, int], float]:
+    return lambda n_rows, n_features: times * guessed_seconds(n_rows)
 
 
 def _searched(estimator: Any, grid: dict[str, list[Any]], folds: int | None) -> Any:

@@ -13,7 +13,7 @@ from ..core.checks import one_of, positive_number
 from ..core.progress import Ticker, progress
 from ..core.types import IntArray
 from ..core.words import duration
-from ._candidates import Candidate, Conditions, choose
+from ._candidates import Candidate, Conditions, choose, fastest_first
 from ._comparison import MethodComparison
 from ._deadline import Clock, OutOfTime, deadline
 from ._judging import HeldOut, Split, judge, make_split
@@ -93,10 +93,12 @@ def compare_methods(
     rounds = _rounds(numbers, protocol, n_splits, test_size, random_state)
     smallest = min(int(np.bincount(numbers[train]).min()) for train, _ in rounds)
     limit = None if time_limit is None else positive_number(time_limit, "time_limit")
+    X = X if hasattr(X, "iloc") else np.asarray(X)
+    chosen = fastest_first(chosen, len(rounds[0][0]), X.shape[1] if X.ndim > 1 else 1)
     with progress(show_progress) as tick:
         work = _Work(
             groups=_grouped(chosen),
-            X=X if hasattr(X, "iloc") else np.asarray(X),
+            X=X,
             y=numbers,
             n_classes=len(classes),
             preprocessor=_preprocessor(preprocessor),
@@ -272,7 +274,7 @@ def _preprocessor(given: Any) -> Any:
 
 
 def _grouped(chosen: Sequence[Candidate]) -> list[list[Candidate]]:
-    """Put methods that share a sweep together, in the order of their efforts."""
+    """Put methods that share a sweep together, in their order."""
     groups: dict[str, list[Candidate]] = {}
     for one in chosen:
         groups.setdefault(one.sweep, []).append(one)
