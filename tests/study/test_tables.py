@@ -75,7 +75,7 @@ def test_corrections_are_compared_with_and_shown_beside_what_is_printed(duan):
     cell = table.cells[table.rows.index("dna")][table.columns.index("SSMC1v1")]
     assert (cell.printed.mean, cell.compared.mean) == (7.96, 7.69)
     assert cell.difference.difference == pytest.approx(cell.ours.mean - 7.69)
-    text = render.markdown(render.comparison_grid(table))
+    text = render.markdown(render.comparison_text(table))
     assert r"7.96 ± 0.77\* (7.69 ± 0.77)" in text
     assert "the digits exchanged" in text
 
@@ -213,15 +213,15 @@ def test_texts_are_escaped():
     table = OwnTable(
         "test error", "error", "percent", 1, ("a|b", "c_d&<i>"), ("x",), ((None,),) * 2
     )
-    text = render.markdown(render.own_grid(table))
+    text = render.markdown(render.own_text(table))
     assert r"a\|b" in text
     assert "<i>" not in text
-    assert r"c\_d\&\textless{}i\textgreater{}" in render.latex(render.own_grid(table))
+    assert r"c\_d\&\textless{}i\textgreater{}" in render.latex(render.own_text(table))
 
 
 def test_latex_rows_have_as_many_cells_as_the_header(duan):
     for table in comparison_tables(duan):
-        lines = render.latex(render.comparison_grid(table)).splitlines()
+        lines = render.latex(render.comparison_text(table)).splitlines()
         rows = [line for line in lines if line.endswith(r"\\")]
         assert len(rows) == 1 + 3 * len(table.rows)
         assert {line.count(" & ") for line in rows} == {len(table.columns) + 1}

@@ -386,7 +386,7 @@ def _write(results: StudyResults, reports: Iterable[Path], exports: Iterable[Pat
 
 
 def _print_results(results: StudyResults, progress: Progress, file: Path, as_json: bool) -> None:
-    from ..study._render import markdown, own_grid
+    from ..study._render import markdown, own_text
     from ..study.report import plain_values
     from ..study.tables import comparison_tables, own_tables
 
@@ -404,7 +404,7 @@ def _print_results(results: StudyResults, progress: Progress, file: Path, as_jso
         )
         return
     for table in tables:
-        print(f"{markdown(own_grid(table))}\n")
+        print(f"{markdown(own_text(table))}\n")
     for printed in beside:
         if printed.counts.compared:
             print(f"{printed.id}: {printed.counts}.")

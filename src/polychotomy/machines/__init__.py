@@ -3,8 +3,8 @@
 from .any_learner import AnyLearner, FittedColumns
 from .base import (
     ColumnMachine,
+    FoldMargins,
     FollowsPath,
-    HeldOut,
     LeavesOneOut,
     LeftOut,
     Machine,
@@ -21,8 +21,8 @@ __all__ = [
     "AnyLearner",
     "ColumnMachine",
     "FittedColumns",
+    "FoldMargins",
     "FollowsPath",
-    "HeldOut",
     "KernelLogisticRegression",
     "LeavesOneOut",
     "LeftOut",

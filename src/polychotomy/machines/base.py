@@ -198,7 +198,7 @@ class LeavesOneOut(Protocol):
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class FoldMargins:
     """What machines said about rows that they were not trained on, fold by fold.
 
     Parameters
@@ -232,7 +232,7 @@ class FollowsPath(Protocol):
         weights: FloatArray | None,
         options: TrainingOptions,
         probability: bool = False,
-    ) -> list[HeldOut] | None:
+    ) -> list[FoldMargins] | None:
         """Return the held-out margins for every value; None if the path cannot be followed.
 
         Values ascend; what is found for one does not depend on those after it.

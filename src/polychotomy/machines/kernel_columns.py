@@ -29,7 +29,7 @@ from ..kernels import (
 )
 from ..native.held_out import held_out_scores
 from .any_learner import single_threaded_blas
-from .base import HeldOut, Machine, TrainingOptions
+from .base import FoldMargins, Machine, TrainingOptions
 from .on_demand import RowSolver, is_worth_it, solve_on_demand
 from .solved import Solved, SolvedPath, join_columns, scatter
 
@@ -201,7 +201,7 @@ class KernelColumns:
         weights: FloatArray | None,
         options: TrainingOptions,
         probability: bool = False,
-    ) -> list[HeldOut] | None:
+    ) -> list[FoldMargins] | None:
         """Return the held-out margins for every C; None where a Gram matrix is too large."""
         limit = settle_memory_limit(self.solver.memory_limit)
         if not fits(len(labels), limit):
@@ -218,7 +218,7 @@ class KernelColumns:
                 tests = [test for _, test in splits]
                 scores = held_out_scores(gram, path.coefficients, path.biases, tests, n_threads)
         return [
-            HeldOut(
+            FoldMargins(
                 tested=[self._margins(fold[k], probability) for fold in scores],
                 failed=np.any(path.trained[:, k] & ~path.converged[:, k], axis=0),
                 fitted=partial(_fitted, kernel, state.X, path[k]),

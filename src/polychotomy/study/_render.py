@@ -15,7 +15,7 @@ NOTHING = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
-class Grid:
+class TextTable:
     """A table of texts.
 
     Parameters
@@ -126,7 +126,7 @@ def unit_words(table: ComparisonTable | OwnTable) -> str:
     return ", in percent" if table.unit == "percent" else ""
 
 
-def comparison_grid(table: ComparisonTable) -> Grid:
+def comparison_text(table: ComparisonTable) -> TextTable:
     """Write a table of a paper with three lines a data set: ours, the paper's, the difference."""
     body = []
     for label, cells in zip(table.paper_rows, table.cells, strict=True):
@@ -144,20 +144,20 @@ def comparison_grid(table: ComparisonTable) -> Grid:
         *table.notes,
     ]
     caption = f"{table.id}: {table.title}{unit_words(table)}"
-    return Grid(caption, ("data set", "", *table.columns), tuple(body), tuple(notes), labels=2)
+    return TextTable(caption, ("data set", "", *table.columns), tuple(body), tuple(notes), labels=2)
 
 
-def own_grid(table: OwnTable) -> Grid:
+def own_text(table: OwnTable) -> TextTable:
     """Write the table of our results, a row for each method."""
     body = tuple(
         (method, *(mean_and_deviation(cell, table.decimals) for cell in cells))
         for method, cells in zip(table.methods, table.cells, strict=True)
     )
     caption = f"Our {table.title}{unit_words(table)}: mean and deviation over the partitions"
-    return Grid(caption, ("method", *table.datasets), body)
+    return TextTable(caption, ("method", *table.datasets), body)
 
 
-def p_value_grid(table: PValueTable) -> Grid:
+def p_value_text(table: PValueTable) -> TextTable:
     """Write a table of p-values with four lines a data set: the paper's, and our three tests."""
     body = []
     for label, cells in zip(table.paper_rows, table.cells, strict=True):
@@ -174,10 +174,10 @@ def p_value_grid(table: PValueTable) -> Grid:
         *table.notes,
     )
     caption = f"{table.id}: {table.title}"
-    return Grid(caption, ("data set", "test", *table.columns), tuple(body), notes, labels=2)
+    return TextTable(caption, ("data set", "test", *table.columns), tuple(body), notes, labels=2)
 
 
-def matrix_grid(matrix: PMatrix, test: str) -> Grid:
+def matrix_text(matrix: PMatrix, test: str) -> TextTable:
     """Write the p-values of all methods against all others."""
     body = tuple(
         (method, *(p_text(value) for value in row))
@@ -185,26 +185,27 @@ def matrix_grid(matrix: PMatrix, test: str) -> Grid:
     )
     caption = f"{matrix.dataset}, {matrix.figure}: p-values of the {test}"
     note = "One-sided, small where the method of the row is better."
-    return Grid(caption, ("", *matrix.methods), body, (note,))
+    return TextTable(caption, ("", *matrix.methods), body, (note,))
 
 
-def time_grid(rows: Sequence[TimeRow], what: str) -> Grid:
+def time_text(rows: Sequence[TimeRow], what: str) -> TextTable:
     """Write where the time went."""
     body = tuple(
         (row.name, str(row.n_units), *map(duration, (row.total, row.shared, row.own, row.other)))
         for row in rows
     )
     header = (what, "units", "all", "shared machines", "methods' own", "other")
-    return Grid(f"Time of work by {what}", header, body)
+    return TextTable(f"Time of work by {what}", header, body)
 
 
-def markdown(grid: Grid) -> str:
+def markdown(table: TextTable) -> str:
     r"""Write a table as Markdown.
 
     Examples
     --------
-    >>> from polychotomy.study._render import Grid, markdown
-    >>> print(markdown(Grid("Errors", ("method", "iris"), (("a|b", "4.0 ± 1.0"),), ("A note.",))))
+    >>> from polychotomy.study._render import TextTable, markdown
+    >>> body = (("a|b", "4.0 ± 1.0"),)
+    >>> print(markdown(TextTable("Errors", ("method", "iris"), body, ("A note.",))))
     **Errors**
     <BLANKLINE>
     | method |      iris |
@@ -213,23 +214,23 @@ def markdown(grid: Grid) -> str:
     <BLANKLINE>
     A note.
     """
-    table = [[_plain_cell(text) for text in row] for row in (grid.header, *grid.body)]
-    widths = [max(len(row[i]) for row in table) for i in range(len(grid.header))]
+    cells = [[_plain_cell(text) for text in row] for row in (table.header, *table.body)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(table.header))]
 
     def line(row: Sequence[str]) -> str:
         texts = (
-            text.ljust(width) if i < grid.labels else text.rjust(width)
+            text.ljust(width) if i < table.labels else text.rjust(width)
             for i, (text, width) in enumerate(zip(row, widths, strict=True))
         )
         return f"| {' | '.join(texts)} |"
 
     rules = (
-        ":" + "-" * (w + 1) if i < grid.labels else "-" * (w + 1) + ":"
+        ":" + "-" * (w + 1) if i < table.labels else "-" * (w + 1) + ":"
         for i, w in enumerate(widths)
     )
-    lines = [line(table[0]), f"|{'|'.join(rules)}|", *map(line, table[1:])]
-    notes = [part for note in grid.notes for part in ("", escaped_markdown(note))]
-    return "\n".join([f"**{escaped_markdown(grid.caption)}**", "", *lines, *notes])
+    lines = [line(cells[0]), f"|{'|'.join(rules)}|", *map(line, cells[1:])]
+    notes = [part for note in table.notes for part in ("", escaped_markdown(note))]
+    return "\n".join([f"**{escaped_markdown(table.caption)}**", "", *lines, *notes])
 
 
 def _plain_cell(text: str) -> str:
@@ -257,13 +258,13 @@ _LATEX = {
 }
 
 
-def latex(grid: Grid) -> str:
+def latex(table: TextTable) -> str:
     r"""Write a table as LaTeX, for the package booktabs.
 
     Examples
     --------
-    >>> from polychotomy.study._render import Grid, latex
-    >>> print(latex(Grid("Errors", ("method", "iris"), (("MWV_SVM", "4.0 ± 1.0"),))))
+    >>> from polychotomy.study._render import TextTable, latex
+    >>> print(latex(TextTable("Errors", ("method", "iris"), (("MWV_SVM", "4.0 ± 1.0"),))))
     \begin{table}
     \centering
     \caption{Errors}
@@ -276,17 +277,17 @@ def latex(grid: Grid) -> str:
     \end{tabular}
     \end{table}
     """
-    columns = "l" * grid.labels + "r" * (len(grid.header) - grid.labels)
-    notes = [rf"\par\smallskip\footnotesize {_escaped_latex(note)}" for note in grid.notes]
+    columns = "l" * table.labels + "r" * (len(table.header) - table.labels)
+    notes = [rf"\par\smallskip\footnotesize {_escaped_latex(note)}" for note in table.notes]
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{_escaped_latex(grid.caption)}}}",
+        rf"\caption{{{_escaped_latex(table.caption)}}}",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
-        _latex_row(grid.header),
+        _latex_row(table.header),
         r"\midrule",
-        *map(_latex_row, grid.body),
+        *map(_latex_row, table.body),
         r"\bottomrule",
         r"\end{tabular}",
         *notes,

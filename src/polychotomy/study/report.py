@@ -274,19 +274,19 @@ def _significance(p_value: float | None) -> str:
     return "small" if p_value < 0.05 else "large" if p_value > 0.95 else ""
 
 
-def _grids(report: Report) -> list[render.Grid]:
+def _text_tables(report: Report) -> list[render.TextTable]:
     return [
-        *map(render.comparison_grid, report.comparisons),
-        *map(render.p_value_grid, report.p_values),
-        *map(render.own_grid, report.own),
+        *map(render.comparison_text, report.comparisons),
+        *map(render.p_value_text, report.p_values),
+        *map(render.own_text, report.own),
         *(
-            render.matrix_grid(matrix, test)
+            render.matrix_text(matrix, test)
             for matrix in report.matrices
             for test in matrix.tests
             if len(matrix.methods) <= 16  # wider ones do not fit a page; HTML and JSON have them
         ),
-        render.time_grid(report.time_by_dataset, "data set"),
-        render.time_grid(report.time_by_sweep, "sweep"),
+        render.time_text(report.time_by_dataset, "data set"),
+        render.time_text(report.time_by_sweep, "sweep"),
     ]
 
 
@@ -315,7 +315,7 @@ def markdown_report(report: Report) -> str:
     ):
         if lines:
             texts.append("\n".join([f"{heading}:", "", *(f"- {escaped(line)}" for line in lines)]))
-    texts += [render.markdown(grid) for grid in _grids(report)]
+    texts += [render.markdown(table) for table in _text_tables(report)]
     texts += [
         f"Ranks by {FIGURE_WORDS[figure]}:\n\n```\n{ranked}\n```"
         for figure, ranked in report.rankings.items()
@@ -336,7 +336,7 @@ def latex_report(report: Report) -> str:
     text : str
     """
     head = f"% {report.name}; needs \\usepackage{{booktabs}}"
-    return "\n\n".join([head, *(render.latex(grid) for grid in _grids(report))]) + "\n"
+    return "\n\n".join([head, *(render.latex(table) for table in _text_tables(report))]) + "\n"
 
 
 def json_report(report: Report) -> str:

@@ -46,7 +46,7 @@ class Selection:
 
 
 @dataclass
-class _Trial:
+class _Tried:
     exact: FloatArray
     occam: FloatArray
     hyperparameters: Hyperparameters
@@ -114,7 +114,7 @@ class _Search:
         self.groups = [columns[[k]] for k in columns] if per_column else [columns]
         # no value is 0, so 0 is none
         self.best = [0.0] * len(self.groups)
-        self.trials: dict[float, _Trial] = {}
+        self.trials: dict[float, _Tried] = {}
 
     def run(self, values: list[float], refine: bool) -> None:
         for value in values:
@@ -166,7 +166,7 @@ class _Search:
         problem = with_targets(tridiagonalise(self.gram_of(value), self.weights), self.targets)
         chosen = optimise_hyperparameters(problem)
         exact, occam = (log_evidence(problem, chosen, occam=form) for form in (False, True))
-        self.trials[value] = _Trial(exact, occam, chosen, problem)
+        self.trials[value] = _Tried(exact, occam, chosen, problem)
         for group, best in enumerate(self.best):
             if not best or self._rank(value, group) < self._rank(best, group):
                 self.best[group] = value
