@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from polychotomy.execution.units import MethodResult, Outcome
+from polychotomy.execution.units import RESULTS_VERSION, MethodResult, Outcome
 from polychotomy.study.store import Store, StoreError, new_holder
 from study_tasks import units
 
@@ -93,7 +93,7 @@ def test_a_row_has_all_that_was_recorded(store):
         "failure": None,
         "versions": {"numpy": "2"},
         "definition": {},
-        "results_version": 1,
+        "results_version": RESULTS_VERSION,
         "unit": UNITS[2].key,
     }
     assert (second["method"], second["error"], second["failure"]) == (

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-RESULTS_VERSION = 1
+RESULTS_VERSION = 2
 """Part of every unit's key. Raise it when a change of the library changes any result: all units
 are then new, and nothing that an older library computed is taken for theirs."""
 
