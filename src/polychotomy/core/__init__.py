@@ -1,1 +1,1 @@
-"""What every package may use: values, sentences, small functions. Knows nothing of the others."""
+"""Values, input checks and small functions for every package; it imports none of them."""

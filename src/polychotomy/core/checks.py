@@ -1,4 +1,4 @@
-"""Input checks, and the sentences that users read."""
+"""Input checks, and the messages that users read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def listed(names: Iterable[Any], last: str = "or") -> str:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Say which known names are meant by a misspelt one."""
+    """Suggest the known names closest to a misspelt one, or list all of them."""
     known = list(known)
     close = get_close_matches(name.lower().replace("-", "_").replace(" ", "_"), known, n=2)
     if close:
@@ -45,7 +45,7 @@ def finite_array(values: ArrayLike, name: str, dimensions: tuple[int, ...]) -> F
 
 
 def probability_array(values: ArrayLike, name: str, dimensions: tuple[int, ...]) -> FloatArray:
-    """Return `values` as float64 after checking that they lie in [0, 1]."""
+    """Return `values` as float64 after checking that they are in [0, 1]."""
     array = finite_array(values, name, dimensions)
     outside = (array < 0.0) | (array > 1.0)
     if outside.any():
@@ -94,7 +94,7 @@ def class_distribution(given: Any, labels: Any, name: str) -> FloatArray:
 
 
 def weight_array(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
-    """Return a copy of row weights after checking them; 1 for each row if there are none."""
+    """Return a checked copy of the row weights; all 1 if none are given."""
     if sample_weight is None:
         return np.ones(n_rows)
     weights = np.array(sample_weight, dtype=np.float64)
@@ -117,7 +117,7 @@ def weight_array(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
 def refuse_weightless_classes(
     weights: FloatArray, numbers: NDArray[np.intp], classes: NDArray[Any]
 ) -> None:
-    """Refuse weights that leave a class without any row."""
+    """Raise ValueError if the weights leave a class without rows."""
     used = np.bincount(numbers[weights > 0], minlength=len(classes)) > 0
     if not used.all():
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The code matrix, which codes make and everything behind them reads."""
+"""The code matrix: codes build it, and everything after them reads it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .registry import stored
 from .types import FloatArray, IntArray, SignArray, is_range
 
-# How much of a codebook is printed.
+# The largest part of a codebook that `repr` shows.
 _SHOWN_CLASSES = 30
 _SHOWN_COLUMNS = 24
 
@@ -102,16 +102,16 @@ class Codebook:
 
     @cached_property
     def all_trained(self) -> bool:
-        """Whether every column has a machine of its own, in their order."""
+        """Whether every column has its own machine, in column order."""
         _, source, sign = self.trained
         return bool((sign > 0).all()) and is_range(source)
 
     @cached_property
     def trained(self) -> tuple[IntArray, IntArray, SignArray]:
-        """Which columns need a machine of their own.
+        """Which columns need their own machine.
 
-        Columns equal up to their sign share one machine, as the two of a two-class
-        one-vs-rest code do.
+        Columns that are equal up to their sign share one machine, such as the two columns of a
+        two-class one-vs-rest code.
 
         Returns
         -------
@@ -120,8 +120,12 @@ class Codebook:
         source : ndarray of shape (n_columns,)
             For every column, the position in `columns` of its machine.
         sign : ndarray of shape (n_columns,)
-            +1, or -1 where the machine's answer has to be turned round.
+            +1, or -1 where the machine's answer must be flipped.
         """
+        # Note: the answer of a shared machine is flipped, not learned again. Training both columns
+        # would double the work, and a machine that is not exactly symmetric in its labels (a tree,
+        # or a seeded one) could contradict itself. To forbid such columns was the alternative, but
+        # one-vs-rest decoders expect M columns for two classes too.
         first_sign = np.sign(_first_nonzero(self.matrix)).astype(np.int8)
         _, columns, source = np.unique(
             self.matrix * first_sign, axis=1, return_index=True, return_inverse=True
@@ -174,7 +178,7 @@ class Codebook:
         -------
         ax : matplotlib Axes
         """
-        # Pictures are a layer above values: looked up by name when somebody asks for one.
+        # Imported by name on demand: plots are in a layer above core, and need matplotlib.
         draw = import_module("polychotomy.plots.codebook").draw_codebook
         return draw(self, ax, classes)
 
@@ -240,7 +244,7 @@ def _checked_matrix(matrix: ArrayLike) -> SignArray:
 
 
 def _as_numbers(matrix: ArrayLike) -> NDArray[Any]:
-    """Return the entries as an array of numbers, integers as they are (a code can be large)."""
+    """Return the entries as an array of numbers, keeping integers (a code can be large)."""
     try:
         values = np.asarray(matrix)
         return values if values.dtype.kind in "iuf" else values.astype(np.float64)

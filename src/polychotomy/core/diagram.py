@@ -1,4 +1,4 @@
-"""What notebooks show of an estimator: the parts of its pipe, drawn by scikit-learn's diagram."""
+"""The notebook view of an estimator: the parts of its pipe in scikit-learn's diagram."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any, Self
 class Diagram:
     """A piece of the diagram, with the attributes that scikit-learn reads from one.
 
-    An estimator's `_sk_visual_block_` returns it. scikit-learn (1.6 to 1.9) asks every estimator
-    for that method; one that did not would draw its usual box, and nothing would break.
+    An estimator's `_sk_visual_block_` returns it. scikit-learn (1.6 to 1.9) calls that private
+    method if an estimator has it. A version that does not call it draws its usual box instead.
 
     Parameters
     ----------
     kind : {"serial", "parallel", "single"}
-        Boxes one after another, beside each other, or one box.
+        Boxes in sequence, boxes side by side, or a single box.
     estimators : object or list of objects
-        What is in it; the object itself for "single".
+        The contents; the object itself for "single".
     names, name_details : str or list of str
-        The titles, and what opens below them.
+        The titles, and the details that unfold below them.
     name_caption : str, default=None
         A small line below the title of a single box.
     """
@@ -44,19 +44,19 @@ def box(role: str, part: Any) -> Diagram:
 
 
 def in_turn(parts: Sequence[tuple[str, Any]]) -> Diagram:
-    """Draw parts that work one after another."""
+    """Draw parts that run in sequence."""
     return _several("serial", parts)
 
 
 def side_by_side(parts: Sequence[tuple[str, Any]]) -> Diagram:
-    """Draw estimators that work beside each other."""
+    """Draw estimators side by side."""
     return _several("parallel", parts)
 
 
 def _several(kind: str, parts: Sequence[tuple[str, Any]]) -> Diagram:
     names = [f"{name}: {_title(part)}" for name, part in parts]
     estimators, details = [part for _, part in parts], [repr(part) for _, part in parts]
-    # As scikit-learn's Pipeline has it.
+    # The dashed frame is that of scikit-learn's Pipeline.
     return Diagram(kind, estimators, names, details, dash_wrapped=kind == "parallel")
 
 

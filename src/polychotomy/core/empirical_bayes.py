@@ -1,7 +1,11 @@
-"""Smooth convex models whose groups of parameters are shrunk as much as the rows suggest.
+"""Smooth convex models with shrunk groups of parameters; the rows decide how much they shrink.
 
-A model gives its negative log-likelihood with two derivatives; groups of its parameters have
-penalties ``strength / 2 |theta|^2``. The strengths are found by empirical Bayes.
+A model provides its negative log-likelihood and the first two derivatives. Each group of parameters
+has a penalty ``strength / 2 |theta|^2``, and empirical Bayes finds the strengths.
+
+Note: the strengths could be cross-validated instead. That takes a grid of fits in every fold, and
+is noisy with few rows, where shrinking matters most. The fixed point takes a few fits, each of
+which starts from the last.
 """
 
 from __future__ import annotations
@@ -19,27 +23,27 @@ from .math import sigmoid, softmax
 from .threads import single_threaded_blas
 from .types import FloatArray, IntArray, SignArray
 
-# The prior of a strength l is the gamma density of shape 3/2 and rate 0.01: in the logarithm of
-# the posterior, log(l) / 2 - 0.01 l. Without rows, l is 50: parameters of size 0.14.
+# The prior of a strength l is the gamma density of shape 3/2 and rate 0.01. It adds
+# log(l) / 2 - 0.01 l to the log posterior. Without rows l is 50, for parameters of size 0.14.
 STRENGTH_COUNT = 1.0
 STRENGTH_SQUARES = 0.02
-# Parameters in no group: enough that separable rows have an optimum, too little to matter.
+# The penalty of parameters in no group: separable rows have an optimum, and others hardly change.
 FREE_STRENGTH = 1e-3
 FIRST_STRENGTH = 1.0
 MAX_ROUNDS = 100
-# The change of the logarithm of a strength that ends the rounds: far below what parameters feel.
+# Rounds end when no log strength changes by more; parameters hardly depend on such changes.
 STRENGTH_TOLERANCE = 1e-5
 MAX_NEWTON_STEPS = 200
-# Below this share of the value a full Newton step lands on the optimum but for rounding.
+# Below this share of the value, a full Newton step reaches the optimum up to rounding.
 SMALL_DECREMENT = 1e-12
 ROUNDING = 1e-14
 SMALLEST_STEP = 1e-12
-# Scores that are all smaller than this count as 0.
+# If all scores are smaller than this, they count as 0.
 SMALLEST_SCORES = 1e-100
 
 
 class Hessian(Protocol):
-    """A positive semidefinite matrix of second derivatives, of whatever structure."""
+    """A positive semidefinite matrix of second derivatives, with any structure."""
 
     def solve(self, penalty: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Solve with the matrix plus a diagonal; also return the diagonal of the inverse."""
@@ -75,13 +79,13 @@ def fit_shrunk(
     strengths: Sequence[float] | None = None,
     free: float = FREE_STRENGTH,
 ) -> ShrunkFit:
-    """Fit the parameters, and unless they are given the strengths of the groups' penalties.
+    """Fit the parameters and, unless they are given, the strengths of the groups' penalties.
 
-    The strengths maximise Laplace's approximation of the evidence, times a weak prior, by the
-    fixed point of MacKay (1992), in which the Hessian's dependence on the strength is left out:
-    with H the Hessian at the optimum and k the size of the group,
-    ``l <- (k - l tr(H^-1)_group + 1) / (|theta|^2 + 0.02)``. It stays between 0 and
-    ``50 (k + 1)`` whatever the rows are.
+    The strengths maximise Laplace's approximation of the evidence, times a weak prior. They are
+    found by the fixed point of MacKay (1992), which ignores how the Hessian depends on the
+    strength: with H the Hessian at the optimum and k the size of the group,
+    ``l <- (k - l tr(H^-1)_group + 1) / (|theta|^2 + 0.02)``. For any rows, l stays between 0 and
+    ``50 (k + 1)``.
 
     Parameters
     ----------
@@ -90,7 +94,7 @@ def fit_shrunk(
     groups : sequence of ndarray of int
         The parameters of every group; those in none are free.
     strengths : sequence of float, default=None
-        The strengths, if they are not to be found.
+        The strengths; found by empirical Bayes by default.
     free : float, default=0.001
         The penalty of the parameters in no group.
 
@@ -104,8 +108,9 @@ def fit_shrunk(
         theta, _, converged = minimise(model, penalties(model, groups, given, free), theta)
         return ShrunkFit(theta, given, converged)
     current = np.full(len(groups), FIRST_STRENGTH)
-    # Systems this small gain nothing from the threads of BLAS, and lose much if others run. The
-    # limit is the process's: threads that overlap could leave it behind.
+    # Systems this small gain nothing from BLAS threads, and become much slower if other work runs.
+    # The limit holds for the whole process, and overlapping threads could leave it set, so only
+    # the main thread sets it.
     in_main = current_thread() is main_thread()
     with single_threaded_blas() if in_main else nullcontext():
         for _ in range(MAX_ROUNDS):
@@ -139,7 +144,7 @@ def _updated(
 ) -> FloatArray:
     updated = np.empty(len(groups))
     for number, (strength, group) in enumerate(zip(strengths, groups, strict=True)):
-        # How many of the group's parameters the rows determine.
+        # The number of parameters in the group that the rows determine.
         determined = max(len(group) - strength * inverse_diagonal[group].sum(), 0.0)
         squares = theta[group] @ theta[group]
         updated[number] = (determined + STRENGTH_COUNT) / (squares + STRENGTH_SQUARES)
@@ -170,7 +175,7 @@ def minimise(
         while True:
             candidate = theta + step * direction
             new = value(candidate)
-            # Near the optimum the decrease drowns in the rounding of the value.
+            # Near the optimum, rounding of the value hides the decrease.
             if new <= current - 1e-4 * step * decrement + ROUNDING * (1.0 + abs(current)):
                 break
             step *= 0.5
@@ -195,7 +200,7 @@ class Dense:
                 factor = cho_factor(self.matrix + np.diag(diagonal), lower=True, check_finite=False)
                 break
             except np.linalg.LinAlgError:
-                # Rounding may take a nearly singular matrix below zero.
+                # Rounding can make a nearly singular matrix indefinite.
                 lift = max(100.0 * lift, 1e-14)
         inverse = cho_solve(factor, np.eye(len(right)), check_finite=False)
         return cho_solve(factor, right, check_finite=False), np.diagonal(inverse)
@@ -206,7 +211,7 @@ class Arrow:
     """The Hessian of parameters w, d, v, where d_l and v_l belong to column l and w to all.
 
     w and d_l have the same second derivatives: ``square`` with each other, ``mixed`` with v_l;
-    ``constant`` is that of v_l. A system costs no more than a few numbers for every column.
+    ``constant`` is that of v_l. Solving a system costs a few operations per column.
     """
 
     square: FloatArray
@@ -218,7 +223,7 @@ class Arrow:
         size = len(self.square)
         of_d, of_v = penalty[1 : 1 + size], penalty[1 + size :]
         last = self.constant + of_v
-        # With v_l eliminated, and then d_l, what is left for w is a sum of positive terms.
+        # After eliminating v_l and then d_l, the coefficient of w is a sum of positive terms.
         ratio = self.mixed / last
         slope = np.maximum(self.square - self.mixed * ratio, 0.0)
         share = slope / (slope + of_d)
@@ -229,7 +234,7 @@ class Arrow:
         d = right_d / (slope + of_d) - share * w
         v = right_v / last - ratio * (w + d)
         inverse_d = 1.0 / (slope + of_d) + share**2 / left
-        # The variance of w + d_l, whose ratio-th part v_l follows.
+        # The variance of w + d_l; v_l follows it with the factor -ratio.
         spread = 1.0 / (slope + of_d) + (1.0 - share) ** 2 / left
         inverse_v = 1.0 / last + ratio**2 * spread
         return (
@@ -239,20 +244,20 @@ class Arrow:
 
 
 class ClassScores:
-    """``softmax_k(offset_k + w_k . features_k)``, with weights w that are linear in parameters.
+    """``softmax_k(offset_k + w_k . features_k)``, with weights w linear in the parameters.
 
     Parameters
     ----------
     features : ndarray of shape (n_rows, n_classes, n_features)
-        The features of every class, a constant among them for its bias.
+        The features of every class, including a constant for its bias.
     y : ndarray of shape (n_rows,)
         The class numbers.
     row_weights : ndarray of shape (n_rows,) or None
         The weights of the rows.
     design : ndarray of shape (n_classes * n_features, n_parameters)
-        From parameters to weights.
+        The linear map from parameters to weights.
     offset : ndarray of shape (n_rows, n_classes), default=0
-        Scores that are there without parameters.
+        Scores to which those of the parameters are added.
     """
 
     def __init__(
@@ -264,7 +269,7 @@ class ClassScores:
         offset: FloatArray | float = 0.0,
     ) -> None:
         if row_weights is not None and not row_weights.all():
-            # Rows without weight are left out: their scores may be of any size.
+            # Rows of weight 0 are dropped, because their scores may overflow.
             used = row_weights > 0
             features, y, row_weights = features[used], y[used], row_weights[used]
             offset = offset[used] if isinstance(offset, np.ndarray) else offset
@@ -276,7 +281,7 @@ class ClassScores:
         """Return the negative log-likelihood."""
         relative = self._relative_scores(theta)
         largest = relative.max(axis=1)
-        # The 1 of the true class apart, so that nothing is lost beside it.
+        # The 1 of the true class is added by log1p, to keep the digits of small terms.
         rest = np.exp(relative - largest[:, None])
         rest[np.arange(len(self.y)), self.y] = 0.0
         return float(self.row_weights @ (largest + np.log1p(rest.sum(axis=1) + np.expm1(-largest))))
@@ -323,7 +328,7 @@ class PooledColumns:
     Parameters
     ----------
     scores : ndarray of shape (n_rows, n_columns)
-        f.
+        The scores f.
     labels : ndarray of shape (n_rows, n_columns)
         -1, +1, or 0 where the row takes no part in the column.
     row_weights : ndarray of shape (n_rows,) or None
@@ -335,7 +340,7 @@ class PooledColumns:
     ) -> None:
         self.n_columns = scores.shape[1]
         self.n_parameters = 1 + 2 * self.n_columns
-        # Rows without weight are left out: their scores may be of any size.
+        # Rows of weight 0 are dropped, because their scores may overflow.
         counts = labels != 0 if row_weights is None else (labels != 0) & (row_weights > 0)[:, None]
         rows, self.column = np.nonzero(counts)
         self.score = scores[rows, self.column]
@@ -369,7 +374,7 @@ class PooledColumns:
 
 
 def typical_size(scores: FloatArray, row_weights: FloatArray | None = None) -> float:
-    """Return the root of the weighted mean square of scores, or 1 if all are as good as 0."""
+    """Return the root of the weighted mean square of scores, or 1 if all are close to 0."""
     if row_weights is not None:
         scores, row_weights = scores[row_weights > 0], row_weights[row_weights > 0]
     largest = np.abs(scores).max(initial=0.0)

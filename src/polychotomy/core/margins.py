@@ -1,4 +1,4 @@
-"""What the binary machines say: the value that flows through the pipe."""
+"""The answers of the binary machines: the value that flows through the pipe."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from .types import FloatArray, IntArray, SignArray, is_range
 
 @dataclass(frozen=True)
 class Margins:
-    """What the binary machines said about some rows.
+    """The answers of the binary machines for some rows.
 
     Parameters
     ----------
     mean : ndarray of shape (n_rows, n_columns) or None
         The score of every binary machine; the boundary is at 0.
     variance : ndarray of shape (n_rows, n_columns), default=None
-        The variance of that score, for machines that know it.
+        The variance of that score, for machines that estimate it.
     noise : ndarray of shape (n_columns,), default=None
         The noise variance of each machine's targets (``1 / zeta`` of an LS-SVM).
     probability : ndarray, default=None
-        The probability of the positive side, of shape (n_rows, n_columns): a machine's own or
-        a calibrator's. For one-vs-one decoders also (n_rows, n_classes, n_classes), which
-        need not be normalised.
+        The probability of the positive side, from the machine itself or from a calibrator, of
+        shape (n_rows, n_columns). For one-vs-one decoders also of shape (n_rows, n_classes,
+        n_classes), which need not be normalised.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Margins:
         return 0 if values is None else int(values.shape[0])
 
     def with_probability(self, probability: FloatArray | None) -> Margins:
-        """Return the scores with these probabilities, in place of all a machine says of its own."""
+        """Return the scores with these probabilities; variance and noise are dropped."""
         return Margins(mean=self.mean, probability=probability)
 
     def rows(self, index: Any) -> Margins:
@@ -62,7 +62,7 @@ class Margins:
         return self._each(lambda values: values[index])
 
     def columns(self, source: IntArray, sign: SignArray) -> Margins:
-        """Return columns taken from ``source``, turned round where ``sign`` is -1."""
+        """Return columns taken from ``source``, flipped where ``sign`` is -1."""
         if len(source) == self._n_columns and (sign > 0).all() and is_range(source):
             return self
 

@@ -1,4 +1,4 @@
-"""Small pure functions that several rooms of the library share."""
+"""Small pure functions that several packages share."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SMALLEST_PROBABILITY = 1e-12
 
 
 def clip_probability(probability: FloatArray) -> FloatArray:
-    """Keep probabilities away from 0 and 1, where logarithms have no value."""
+    """Keep probabilities away from 0 and 1, where their logarithms are infinite."""
     return np.clip(probability, SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
 
 
 def log_odds(probability: FloatArray) -> FloatArray:
-    """Return ``log(p / (1 - p))``, finite also at 0 and 1."""
+    """Return ``log(p / (1 - p))``, finite even at 0 and 1."""
     values: FloatArray = logit(clip_probability(probability))
     return values
 
@@ -61,10 +61,14 @@ def squash(values: FloatArray) -> FloatArray:
 
 
 def favour(scores: FloatArray, *criteria: FloatArray) -> FloatArray:
-    """Let the best class by the criteria, in their order, have the only largest score.
+    """Give the best class by the criteria, in their order, the unique largest score.
 
-    `scores` agree with the criteria but for rounding and ties: the winner is raised one
-    rounding unit above the others where it is not there already.
+    `scores` must agree with the criteria up to rounding and ties. Where the winner is not yet
+    ahead, its score is raised one rounding unit above the others.
+
+    Note: decoders return scores and `predict` takes the largest, so ties must be broken in the
+    scores. Adding a small multiple of each criterion instead would change scores that are not
+    tied, and no multiple is small enough for all scores.
     """
     if criteria[0] is scores:
         best = scores == scores.max(axis=1, keepdims=True)
@@ -85,9 +89,10 @@ def favour(scores: FloatArray, *criteria: FloatArray) -> FloatArray:
 
 
 def column_sums(positive: FloatArray, negative: FloatArray, matrix: SignArray) -> FloatArray:
-    """Sum over the columns, for every class, the values of the side it is on.
+    """Sum for every class, over the columns, the values of the side it is on.
 
-    Unlike a product of matrices, a row's sums have the same bits whatever rows are beside it.
+    Note: a matrix product is faster, but the rounding of its sums depends on how many rows there
+    are. Here a row gets the same bits in any batch.
     """
     sums = np.zeros((len(matrix), len(positive)))
     for column, word in enumerate(matrix.T):

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 
 class Ticker(Protocol):
-    """Called with the name of a piece of work, how much of it is done, and of how much."""
+    """Called with the name of a task, the amount done and the total."""
 
     def __call__(self, name: str, done: int, total: int) -> None:
-        """Show how far a piece of work has come."""
+        """Show the progress of a task."""
         ...
 
 
@@ -22,11 +22,11 @@ def _silent(name: str, done: int, total: int) -> None:
 
 @contextmanager
 def progress(wanted: bool) -> Iterator[Ticker]:
-    """Show a bar for every piece of work while it lasts, if standard error is a terminal."""
+    """Show a bar for every running task, if standard error is a terminal."""
     if not wanted or not sys.stderr.isatty():
         yield _silent
         return
-    # Imported here, because most work is short and shows nothing.
+    # Imported here, because most runs are short and show no bar.
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as TimeLeft

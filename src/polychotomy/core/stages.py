@@ -1,4 +1,4 @@
-"""How long the stages of a piece of work take."""
+"""The time that each stage of some work takes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _inside: ContextVar[list[float] | None] = ContextVar("_inside", default=None)
 
 @contextmanager
 def timed() -> Iterator[dict[str, float]]:
-    """Collect the seconds of all stages inside, by name; what is inside another counts once."""
+    """Collect the seconds of all stages inside, by name; nested time is counted once."""
     found: dict[str, float] = {}
     token = _seconds.set(found)
     try:
@@ -24,7 +24,7 @@ def timed() -> Iterator[dict[str, float]]:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Add the time inside, but for that of further stages in it, if somebody collects."""
+    """Record the elapsed time, excluding nested stages, if a collector is active."""
     found = _seconds.get()
     if found is None:
         yield

@@ -1,16 +1,16 @@
 """Fitted state, declared beside the class it belongs to.
 
-A class says in `fitted_state` which attributes fitting gives it, of which kind and shape. Model
-files hold nothing else, and every value is checked against its declaration before it is used.
+In `fitted_state` a class declares the attributes that fitting sets, with their kinds and shapes.
+Model files contain nothing else, and every value is checked against its declaration before use.
 
-A shape is a word with a letter for every dimension. "M" is the number of classes, "L" that of the
-columns of the code, "T" that of the columns that have a machine of their own, "d" that of the
-inputs. Any other letter is a length of the object's own. The same letter is the same number
-wherever it stands in an object, and in the parts that share it.
+A shape is a string with one letter per dimension. "M" is the number of classes, "L" the number of
+columns of the code, "T" the number of columns with their own machine, and "d" the number of inputs.
+Any other letter is a length that only this object has. The same letter means the same number
+everywhere in an object, and in the parts that share it.
 
-Note: a declaration says what most attributes need. What it cannot say is in a method
-``check_state(self, sizes)`` of the class, which calls `require`. Checks as functions in a package
-of their own were tried before: a new part then needed a second file, which was forgotten.
+Note: a declaration covers most attributes. Checks that it cannot express are in a method
+``check_state(self, sizes)`` of the class, which calls `require`. Check functions in a separate
+package were tried before: every new part then needed a second file, which was forgotten.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ MAX_ROWS = 1 << 62
 
 
 class StateError(Exception):
-    """Something that an object must not be: where it is, and what is wrong with it."""
+    """An object with an invalid state; the message says where and what is wrong."""
 
     def __init__(self, where: str, what: str) -> None:
         super().__init__(f"{where} {what}")
 
 
 def require(condition: Any, owner: Any, what: str) -> None:
-    """Refuse an object of which something does not hold."""
+    """Raise StateError about an object unless a condition holds."""
     if not condition:
         raise StateError(f"The {type(owner).__name__} in the model", what)
 
 
 class Field:
-    """The kind of an attribute; `check` refuses a value that is not of it.
+    """The kind of an attribute; `check` refuses a value of another kind.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Field:
         self.optional = optional
 
     def check(self, state: State, owner: Any, name: str, value: Any, sizes: Sizes) -> None:
-        """Refuse a value that is not of this kind; note the sizes that it shows."""
+        """Refuse a value of another kind; record the sizes that the value determines."""
         raise NotImplementedError
 
 
@@ -66,7 +66,7 @@ class Array(Field):
     shape : str
         A letter for every dimension.
     kinds : str, default="f"
-        NumPy's letters of the types it may have. Floats must be finite and of double precision.
+        The letters of NumPy's kinds that are allowed. Floats must be finite and double precision.
     at_least, above, at_most, below : float or str, default=None
         Bounds of the entries; `below` may be a letter of a shape.
     """
@@ -109,7 +109,7 @@ class Array(Field):
 
 
 class Indices(Array):
-    """An array of indices, from 0 on; `below` bounds them, by a number or a letter."""
+    """An array of nonnegative indices; `below` bounds them, by a number or a letter."""
 
     def __init__(
         self, shape: str, *, below: float | str | None = None, optional: bool = False
@@ -125,7 +125,7 @@ class Flags(Array):
 
 
 class Inputs(Field):
-    """Rows of inputs: a dense matrix, or a sparse one in rows.
+    """Rows of inputs: a dense matrix, or a sparse CSR matrix.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class Whole(Field):
     low, high : int
         Bounds.
     letter : str, default=None
-        The letter of shapes that it is the length of.
+        The shape letter whose length it is.
     """
 
     def __init__(
@@ -223,7 +223,7 @@ class OneOf(Field):
 
 
 class Instance(Field):
-    """An object of one of some types: these very types, no subclasses.
+    """An object of exactly one of some types, not of their subclasses.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class Instance(Field):
 
 
 class IsA(Field):
-    """An object of some types or their subclasses; what is in it is checked elsewhere."""
+    """An object of some types or their subclasses; its contents are checked elsewhere."""
 
     def __init__(self, *types: type, optional: bool = False) -> None:
         super().__init__(optional=optional)
@@ -253,14 +253,14 @@ class IsA(Field):
 
 
 class Holds(Field):
-    """An object with a fitted state of its own.
+    """An object with its own fitted state.
 
     Parameters
     ----------
     *types : type
-        What it may be an instance of, subclasses included; none for any object with a state.
+        The types it may be an instance of, including subclasses; by default, any type with a state.
     share : str, default=""
-        The letters that mean the same number in both.
+        The letters that mean the same number in both objects.
     fitted : bool, default=True
         Whether it must be fitted.
     """
@@ -313,7 +313,7 @@ class ListOf(Field):
 
 
 class DictOf(Field):
-    """A dictionary with strings for keys, and fields of one kind."""
+    """A dictionary with string keys and fields of one kind."""
 
     def __init__(self, entry: Field, *, optional: bool = False) -> None:
         super().__init__(optional=optional)
@@ -350,7 +350,7 @@ class Labels(Field):
 
 
 class Names(Field):
-    """An array of strings, a name for every input."""
+    """An array of strings, one name per input."""
 
     def check(self, state: State, owner: Any, name: str, value: Any, sizes: Sizes) -> None:
         """Check their number and type."""
@@ -360,17 +360,17 @@ class Names(Field):
 
 
 class Plain(Field):
-    """Anything that nothing is computed from, such as a table of results."""
+    """A value that no computation uses, such as a table of results."""
 
     def check(self, state: State, owner: Any, name: str, value: Any, sizes: Sizes) -> None:
-        """Let everything pass; what is inside it has been checked on its own."""
+        """Accept everything; the contents have been checked separately."""
 
 
 class Code(Field):
     """A codebook, whose constructor has checked the matrix; it sets "M", "L" and "T"."""
 
     def check(self, state: State, owner: Any, name: str, value: Any, sizes: Sizes) -> None:
-        """Check its type, and that it is of the right size."""
+        """Check its type and size."""
         from .codebook import Codebook
 
         require(type(value) is Codebook, owner, f"has no valid {name}")
@@ -380,7 +380,7 @@ class Code(Field):
             require(same, owner, f"has a {name} {_OTHER[letter]}")
 
 
-# What scikit-learn gives every fitted estimator.
+# The attributes that scikit-learn sets on every fitted estimator.
 INPUTS: Mapping[str, Field] = {
     "n_features_in_": Whole(1, MAX_FEATURES, letter="d"),
     "feature_names_in_": Names(optional=True),
@@ -388,7 +388,7 @@ INPUTS: Mapping[str, Field] = {
 
 
 def is_number(value: Any) -> bool:
-    """Say whether a value is a finite number."""
+    """Return whether a value is a finite number."""
     return (
         isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
     )
@@ -404,12 +404,12 @@ def declared_state(cls: type) -> dict[str, Field]:
 
 @dataclass
 class State:
-    """The check of all objects of a model; what has been checked is remembered.
+    """Checks all objects of a model, each of them once.
 
     Parameters
     ----------
     knows : callable
-        Says whether a class may be in a model at all.
+        Returns whether a class may be in a model.
     """
 
     knows: Callable[[type], bool]
@@ -423,10 +423,10 @@ class State:
         Returns
         -------
         sizes : dict or None
-            What the letters of its shapes stand for; None if it is not fitted.
+            The lengths of its shape letters; None if it is not fitted.
         """
         if id(owner) not in self._found:
-            # The owner is kept as well, so that no other object gets its number.
+            # The owner is kept too, so that no other object can get its id.
             self._found[id(owner)] = owner, self._checked(owner)
         return self._found[id(owner)][1]
 
@@ -437,12 +437,12 @@ class State:
             expected = {field.name for field in fields(cls)}
             _refuse_other(owner, expected - set(there), set(there) - expected)
         else:
-            # By the signature: `get_params` would read attributes, which may be missing.
+            # From the signature: `get_params` would read attributes, which may be missing.
             is_estimator = hasattr(cls, "get_params")
             parameters = set(signature(cls).parameters) if is_estimator else set()
             _refuse_other(owner, parameters - set(there), set(there) - parameters - set(declared))
             if is_estimator and declared and not set(declared) & set(there):
-                return None  # as its user made it, not fitted
+                return None  # constructed, but not fitted
         sizes: Sizes = {}
         for name, field in declared.items():
             value = there.get(name)

@@ -1,4 +1,4 @@
-"""How many threads BLAS may use."""
+"""The number of threads that BLAS may use."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ def _thread_pools() -> ThreadpoolController:
 
 
 def single_threaded_blas() -> AbstractContextManager[Any]:
-    """Pin BLAS to one thread: results must not depend on how much work runs beside it."""
+    """Pin BLAS to one thread inside the context.
+
+    Note: without this, the number of jobs decides how many threads BLAS has, and BLAS splits its
+    sums by threads. So the last bits of a fit would depend on n_jobs; a test with four threads
+    showed it. Also, our threads times those of BLAS would compete for the same cores. Columns,
+    folds and members run in parallel instead.
+    """
     limiter: AbstractContextManager[Any] = _thread_pools().limit(limits=1, user_api="blas")
     return limiter

@@ -11,5 +11,5 @@ SignArray = NDArray[np.int8]
 
 
 def is_range(index: IntArray) -> bool:
-    """Say whether an index is 0, 1, 2, ..."""
+    """Return whether an index is 0, 1, 2, ..."""
     return bool((index == np.arange(len(index))).all())

@@ -13,7 +13,7 @@ from .types import FloatArray, IntArray
 
 
 def refuse_mixed_labels(y: Any) -> None:
-    """Refuse labels of several types, which NumPy would turn into strings or fail to sort."""
+    """Raise TypeError for labels of mixed types, which NumPy turns into strings or cannot sort."""
     if not isinstance(y, list | tuple) and getattr(y, "dtype", None) != np.dtype(object):
         return
     labels = y if isinstance(y, list | tuple) else np.asarray(y).ravel().tolist()
@@ -47,7 +47,7 @@ def row_weights(
     classes: NDArray[Any],
     all_classes: bool = True,
 ) -> FloatArray | None:
-    """Combine the weights of rows and classes; None if there are none of either."""
+    """Combine the weights of rows and classes; None if neither is given."""
     if sample_weight is None and class_weight is None:
         return None
     weights = weight_array(sample_weight, X.shape[0])
@@ -70,7 +70,7 @@ def _class_factors(
                 f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}."
             )
         sizes = np.bincount(y, weights, len(classes))
-        # In `calibrate` a class may have no rows; its factor is never used.
+        # In `calibrate` a class may have no rows; its factor is then never used.
         balanced: FloatArray = sizes.sum() / (len(classes) * np.where(sizes > 0, sizes, 1.0))
         return balanced
     if not isinstance(class_weight, Mapping):
