@@ -315,5 +315,5 @@ def test_a_code_without_a_rule_says_so():
     class Empty(Code):
         name = "empty"
 
-    with pytest.raises(NotImplementedError, match="Empty does not say how it is built"):
+    with pytest.raises(NotImplementedError, match="Empty must define _build"):
         Empty().build(3)

@@ -1,6 +1,6 @@
-"""Codes: which classes stand on which side of which binary problem.
+"""Codes: which classes are on which side of which binary problem.
 
-A code knows how many classes there are and nothing else. ``Code.build(n_classes)`` gives a
+A code knows only the number of classes. ``Code.build(n_classes)`` returns a
 :class:`~polychotomy.Codebook` with one row per class and one column per binary problem.
 
 ========================  =====================  ==========================================
@@ -14,7 +14,7 @@ ExhaustiveCode            exhaustive             2^(M-1) - 1
 DenseRandomCode           dense_random           min(ceil(10 log2 M), 2^(M-1) - 1)
 SparseRandomCode          sparse_random          at most ceil(15 log2 M)
 OrdinalCode               ordinal                M - 1
-CustomCode                (give the object)      any
+CustomCode                (pass the object)      any
 ========================  =====================  ==========================================
 """
 

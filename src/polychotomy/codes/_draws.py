@@ -1,7 +1,7 @@
 """Random codebooks, many at a time, and the search for the best among them.
 
-Draws are arrays of shape (n_draws, n_columns, n_classes): a binary problem is contiguous, so
-that one that is not wanted can be drawn again.
+Draws are arrays of shape (n_draws, n_columns, n_classes). A binary problem is contiguous, so an
+unwanted one can be drawn again.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from ..core.codebook import Codebook
 from ..core.types import SignArray
 from .base import fewest_columns
 
-# The most multiplications that a search spends on distances, and the most entries of a batch.
+# Limits of the multiplications that a search spends on distances, and of the entries of a batch.
 _MOST_WORK = 5_000_000_000
 _BATCH_ENTRIES = 1 << 18
-# Numbers of columns have this many bits; the classes beyond are drawn freely.
+# The number of a column has this many bits; the signs of further classes are drawn freely.
 _NUMBER_BITS = 62
 
 
 class Draw(Protocol):
-    """Something that draws codebooks with distinct columns, both signs in each."""
+    """Draws codebooks with distinct columns that all have both signs."""
 
     n_classes: int
     n_columns: int
@@ -36,10 +36,9 @@ class Draw(Protocol):
 
 
 def best_draw(draw: Draw, n_draws: int, enough: float = np.inf) -> SignArray:
-    """Return the code matrix with the farthest codewords of `n_draws` draws.
+    """Return, out of `n_draws` draws, the code matrix whose codewords are farthest apart.
 
-    The first of equals is kept, and the search stops at the first whose separation is
-    `enough`.
+    The first of equal ones is kept. The search stops at the first separation of at least `enough`.
     """
     best, best_separation = None, 0.0
     work = draw.n_classes**2 * draw.n_columns
@@ -57,9 +56,9 @@ def best_draw(draw: Draw, n_draws: int, enough: float = np.inf) -> SignArray:
 
 
 def _batches(draw: Draw, n_draws: int) -> Iterator[SignArray]:
-    """Draw in batches, small ones first, as the search may end early.
+    """Draw in batches, starting with small ones because the search may end early.
 
-    A batch is drawn whole and then cut, so that more draws begin with the same ones.
+    A batch is drawn completely and then cut, so that a larger `n_draws` starts with the same draws.
     """
     entries = draw.n_classes * max(draw.n_columns, draw.n_classes)
     largest, size = max(1, _BATCH_ENTRIES // entries), 1
@@ -80,13 +79,13 @@ def minimal_separation(drawn: SignArray) -> NDArray[np.float32]:
 
 
 def _distinct_codewords(columns: SignArray) -> bool:
-    """Say whether codewords differ and none is zero; with don't-cares, distance is no proof."""
+    """Return whether codewords differ and none is zero; with don't-cares, distances cannot tell."""
     n_classes = columns.shape[1]
     return bool(columns.any(axis=0).all()) and len(np.unique(columns, axis=1).T) == n_classes
 
 
 def _with_counting_columns(draw: Draw) -> SignArray:
-    """Return a random code made valid: binary counting of shuffled classes replaces columns."""
+    """Return a random code in which binary counting of shuffled classes replaces some columns."""
     counting = draw.rng.permutation(counting_code(draw.n_classes)).T
     counting *= counting[:, :1]
     while True:
@@ -127,9 +126,12 @@ def _signs(numbers: NDArray[np.int64], n_classes: int) -> SignArray:
 class DenseColumns:
     """Draw codebooks of +1 and -1, with +1 for the first class.
 
-    A column is a number below 2^(M-1) - 1, whose binary digits are the signs of the classes
-    after the first; distinct numbers are distinct columns, and the number left out is the
-    constant column. Beyond 63 classes the number is that of the first 63.
+    A column is a number below 2^(M-1) - 1 whose binary digits are the signs of the classes after
+    the first. Distinct numbers are distinct columns, and the excluded number is the constant
+    column. With more than 63 classes, the number covers the first 63.
+
+    Note: VANGESTEL draws columns with repetition and drops repeated ones, which makes the code
+    shorter than asked for. Distinct numbers keep its length.
     """
 
     def __init__(self, n_classes: int, n_columns: int, rng: np.random.Generator) -> None:
@@ -170,17 +172,18 @@ def all_sparse_columns(n_classes: int) -> SignArray:
 
 
 class SparseColumns:
-    """Draw codebooks with entries 0, +1 and -1, of chances 1/2, 1/4 and 1/4."""
+    """Draw codebooks with entries 0, +1 and -1, with probabilities 1/2, 1/4 and 1/4."""
 
     def __init__(self, n_classes: int, n_columns: int, rng: np.random.Generator) -> None:
         self.n_classes, self.n_columns, self.rng = n_classes, n_columns, rng
-        # Where many of the existing columns are wanted they are listed, and drawn from the
-        # list without replacement: the smallest of exponential times with the columns' rates.
+        # If a large share of the existing columns is wanted, all are listed and drawn without
+        # replacement: those with the smallest exponential times, at the columns' rates. Drawing
+        # again until all columns differ would take long.
         self._listed: SignArray | None = None
         if 16 * n_columns > n_sparse_columns(n_classes):
             self._listed = all_sparse_columns(n_classes).T
             self._mean_time = np.exp2(np.count_nonzero(self._listed, axis=1))
-        # Whole numbers small enough for exact sums: equal columns have equal sums.
+        # Whole numbers, small enough that sums are exact: equal columns have equal sums.
         self._weights = rng.integers(1 << 40, size=n_classes).astype(np.float64)
 
     def __call__(self, n_draws: int) -> SignArray:
@@ -204,8 +207,8 @@ class SparseColumns:
 
 
 def _smallest(keys: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-    """Return where the smallest values of every row stand, from left to right."""
-    # The order within a partition differs between processors: sorted, a seed means one code.
+    """Return the positions of the smallest values of every row, from left to right."""
+    # The order within a partition differs between processors; sorting ties the code to its seed.
     return np.sort(keys.argpartition(count, axis=1)[:, :count], axis=1)
 
 
@@ -214,7 +217,7 @@ def _redrawn(
     fresh: Callable[[int], NDArray[Any]],
     unwanted: Callable[[NDArray[Any]], NDArray[np.bool_]],
 ) -> NDArray[Any]:
-    """Draw the unwanted columns of every draw again until there are none."""
+    """Redraw the unwanted columns of every draw until none are left."""
     pending = np.arange(len(values))
     while len(pending):
         part = values[pending]
@@ -226,7 +229,7 @@ def _redrawn(
 
 
 def _repeated(keys: NDArray[Any]) -> NDArray[np.bool_]:
-    """Mark, in every row, the values that stand further left too."""
+    """Mark, in every row, the values that also occur further left."""
     order = keys.argsort(axis=1, kind="stable")
     ordered = np.take_along_axis(keys, order, axis=1)
     marked = np.zeros(keys.shape, dtype=np.bool_)

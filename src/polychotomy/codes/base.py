@@ -1,4 +1,4 @@
-"""What every code has in common."""
+"""The base class of all codes, and checks that they share."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..core.types import SignArray
 
 
 class Code(Part, BaseEstimator):
-    """A rule that makes a codebook for a number of classes.
+    """A rule that builds a codebook for a given number of classes.
 
-    A code of your own is a subclass with a method ``_build(n_classes, rng)`` that returns the code
-    matrix; `register` gives it a name. A single matrix needs only
+    To write your own code, subclass it with a method ``_build(n_classes, rng)`` that returns the
+    code matrix; `register` gives it a name. For a single matrix, use
     :class:`~polychotomy.codes.CustomCode`.
 
     Examples
@@ -40,15 +40,15 @@ class Code(Part, BaseEstimator):
     part_kind: ClassVar[str] = "code"
 
     def build(self, n_classes: int, random_state: Any = None) -> Codebook:
-        """Make the codebook.
+        """Build the codebook.
 
         Parameters
         ----------
         n_classes : int
             The number of classes, at least two.
         random_state : int, RandomState instance or None, default=None
-            Seeds the codes that are drawn at random: the same seed gives the same codebook.
-            The other codes do not depend on it.
+            The seed of codes that are drawn at random: the same seed gives the same codebook.
+            Other codes do not depend on it.
 
         Returns
         -------
@@ -61,18 +61,18 @@ class Code(Part, BaseEstimator):
         return Codebook(self._build(n_classes, np.random.default_rng(seed)), name=self.name)
 
     def default_decoder(self, probabilities: bool) -> str:
-        """Return the name of the decoder that goes with the code, with binary probabilities or not.
+        """Return the name of the code's default decoder, given binary probabilities or not.
 
-        A code names its decoder, and does not import it: the pipe is where they meet.
+        Note: a code names its decoder but does not import it. Only the pipe knows both packages.
         """
         return "code_coupling" if probabilities else "loss"
 
     def _build(self, n_classes: int, rng: np.random.Generator) -> SignArray:
-        raise NotImplementedError(f"{type(self).__name__} does not say how it is built.")
+        raise NotImplementedError(f"{type(self).__name__} must define _build(n_classes, rng).")
 
 
 def positive_integer(value: Any, name: str) -> int:
-    """Return `value` as an int after checking that it is a whole number of at least 1."""
+    """Return `value` as an int after checking that it is a positive whole number."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a positive integer, got {value!r}.")
     if value < 1:
@@ -86,12 +86,12 @@ def fewest_columns(n_classes: int) -> int:
 
 
 def checked_columns(n_columns: int | None, default: int, n_classes: int, existing: int) -> int:
-    """Return the number of columns of a random code: as asked for, and at most all there are."""
+    """Return the number of columns of a random code: the requested number, or all that exist."""
     wanted = default if n_columns is None else positive_integer(n_columns, "n_columns")
     fewest = fewest_columns(n_classes)
     if wanted < fewest:
         raise ValueError(
-            f"n_columns={wanted} is too few to give each of {n_classes} classes a codeword of its "
-            f"own; at least {fewest} columns are needed."
+            f"n_columns={wanted} is too few to give each of {n_classes} classes its own "
+            f"codeword; at least {fewest} columns are needed."
         )
     return min(wanted, existing)

@@ -1,4 +1,4 @@
-"""The user's own code matrix."""
+"""A code matrix given by the user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class CustomCode(Code):
     ----------
     matrix : array-like of shape (n_classes, n_columns), or Codebook
         Entries -1, 0 and +1, one row per class in the sorted order of the class labels. Rows
-        differ, and every column has both signs; columns may repeat, and share a machine then.
+        must differ, and every column must have both signs. Columns may repeat; equal columns share
+        a machine.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from ..core.types import SignArray
 from ._draws import DenseColumns, all_dense_columns, best_draw, n_dense_columns
 from .base import Code, checked_columns
 
-# A draw with two equal codewords is thrown away; this many in a row and one is made valid.
+# Draws with two equal codewords are discarded; after this many, a valid code is constructed.
 _N_ATTEMPTS = 100
 
 
@@ -19,17 +19,17 @@ _N_ATTEMPTS = 100
 class DenseRandomCode(Code):
     """Random columns of +1 and -1.
 
-    Entries are +1 or -1 with equal chance; columns are not constant and differ in more than
-    their sign. It is a single draw (the first in which all codewords differ): cheap for any
-    number of classes. :class:`ErrorCorrectingCode` searches among thousands of such draws for
-    the one with the farthest codewords, which is also what Allwein et al. did in their
-    experiments: ``ErrorCorrectingCode(n_columns=math.ceil(10 * math.log2(M)))``.
+    Entries are +1 or -1 with equal probability; columns are not constant and differ in more than
+    their sign. It is a single draw (the first in which all codewords differ), so it is cheap for
+    any number of classes. :class:`ErrorCorrectingCode` searches thousands of such draws for the
+    one whose codewords are farthest apart, as Allwein et al. did in their experiments:
+    ``ErrorCorrectingCode(n_columns=math.ceil(10 * math.log2(M)))``.
 
     Parameters
     ----------
     n_columns : int, default=None
-        The number of columns, ceil(10 log2 M) by default; at most the 2^(M-1) - 1 that exist
-        are taken. Fewer than ceil(log2 M) are refused.
+        The number of columns, ceil(10 log2 M) by default, and at most the 2^(M-1) - 1 that
+        exist. Fewer than ceil(log2 M) are refused.
 
     References
     ----------
@@ -56,7 +56,7 @@ class DenseRandomCode(Code):
         else:
             draw = DenseColumns(n_classes, n_columns, rng)
             matrix = best_draw(draw, _N_ATTEMPTS, enough=1.0)
-        # The draws have +1 for the first class.
+        # In the draws the first class always has +1.
         sign = rng.choice(np.array([-1, 1], dtype=np.int8), size=n_columns)
         signed: SignArray = matrix * sign
         return signed

@@ -14,31 +14,31 @@ from .base import Code, checked_columns, fewest_columns, positive_integer
 
 @register("error_correcting")
 class ErrorCorrectingCode(Code):
-    """Random columns whose codewords lie far apart (ECOC, error-correcting output coding).
+    """Random columns with codewords far apart (ECOC, error-correcting output coding).
 
     Up to 10,000 codebooks of +1 and -1 are drawn, and the one with the largest minimal Hamming
-    distance between codewords is kept (the first of equals). With a minimal distance d, up to
-    (d - 1) // 2 wrong machines are put right by Hamming decoding. The first class has +1 in
+    distance between codewords is kept (the first of equal ones). With a minimal distance d,
+    Hamming decoding corrects up to (d - 1) // 2 wrong machines. The first class has +1 in
     every column: a column and its negative are the same binary problem.
 
     Parameters
     ----------
     n_columns : int, default=None
-        The number of columns, 10 ceil(log2 M) by default; at most the 2^(M-1) - 1 that exist
-        are taken (3 for three classes, 7 for four), and then nothing is left to chance. Fewer
+        The number of columns, 10 ceil(log2 M) by default, and at most the 2^(M-1) - 1 that
+        exist (3 for three classes, 7 for four); if all are taken, the code is not random. Fewer
         than ceil(log2 M) are refused.
     n_draws : int, default=10_000
-        The most codebooks to draw; with the same seed, more are never worse.
+        The largest number of codebooks to draw; with the same seed, more are never worse.
 
     Notes
     -----
     Columns are drawn without repetition: none is constant, and no two are equal up to their
     sign (in the paper such columns are drawn and then dropped). The search ends early when a
-    codebook meets Plotkin's bound [2]_, sharpened for distinct columns, so that no other can be
+    codebook meets Plotkin's bound [2]_, sharpened for distinct columns, because no other can be
     better. With many classes (more than about 80 at the default length) fewer codebooks than
     `n_draws` are drawn, so that M^2 L times the number of draws stays below 5e9: 7,142 for 100
-    classes, 50 for 1,000. If no codebook drawn has distinct codewords, which takes a length
-    close to ceil(log2 M), binary counting takes the place of some columns of a random one.
+    classes, 50 for 1,000. If no drawn codebook has distinct codewords, which happens only for a
+    length close to ceil(log2 M), binary counting replaces some columns of a random one.
 
     References
     ----------
@@ -80,8 +80,8 @@ def plotkin_bound(n_classes: int, n_columns: int) -> int:
     """Return a minimal distance that no code of +1 and -1 with distinct columns exceeds.
 
     A column with k classes on its smaller side separates k (M - k) pairs of classes, and the
-    closest pair is separated by at most as many columns as the average pair. There are only
-    so many columns of each k, the balanced ones being the best.
+    closest pair is separated by at most as many columns as the average pair. The number of columns
+    with each k is limited, and balanced columns separate the most pairs.
     """
     separated, remaining = 0, n_columns
     for smaller in range(n_classes // 2, 0, -1):

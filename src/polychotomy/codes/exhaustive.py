@@ -16,11 +16,11 @@ _MOST_CLASSES = 15
 class ExhaustiveCode(Code):
     """Every way to split the classes in two.
 
-    All 2^(M-1) - 1 columns of +1 and -1 that differ in more than their sign, in the order of
-    Dietterich and Bakiri: the first class is always +1, and the codewords of the others count
-    in binary from column to column. Every two codewords differ in 2^(M-2) columns.
+    It has all 2^(M-1) - 1 columns of +1 and -1 that differ in more than their sign, in the order of
+    Dietterich and Bakiri: the first class is always +1, and the signs of the others count in
+    binary from column to column. Every two codewords differ in 2^(M-2) columns.
 
-    Refused above 15 classes (16,383 columns).
+    More than 15 classes (16,383 columns) are refused.
 
     References
     ----------
@@ -43,7 +43,7 @@ class ExhaustiveCode(Code):
         if n_classes > _MOST_CLASSES:
             raise ValueError(
                 f"ExhaustiveCode would have {n_dense_columns(n_classes)} columns for {n_classes} "
-                f"classes; it is refused above {_MOST_CLASSES} classes. Use ErrorCorrectingCode, "
+                f"classes; it allows at most {_MOST_CLASSES} classes. Use ErrorCorrectingCode, "
                 "DenseRandomCode or SparseRandomCode, which pick some of these columns."
             )
         return all_dense_columns(n_classes)

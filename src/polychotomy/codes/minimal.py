@@ -14,9 +14,9 @@ from .base import Code
 class MinimalCode(Code):
     """The fewest columns that tell the classes apart (MOC, minimal output coding).
 
-    Class m has the number m, written with ceil(log2 M) binary digits, as its codeword: +1 for
-    the digit 1, -1 for the digit 0, the most significant digit first. It corrects no errors:
-    one wrong machine can give a wrong class.
+    The codeword of class m is the number m in ceil(log2 M) binary digits: +1 for the digit 1, -1
+    for the digit 0, the most significant digit first. It corrects no errors: one wrong machine
+    can give a wrong class.
 
     References
     ----------

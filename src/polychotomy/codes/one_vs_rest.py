@@ -13,8 +13,8 @@ from .base import Code
 class OneVsRest(Code):
     """Every class against all others (1vsA, one-versus-all).
 
-    There are M columns for two classes too: each is then the other's negative, and one machine
-    serves both (see ``Codebook.trained``).
+    Two classes have two columns too. Each is the negative of the other, and one machine serves both
+    (see ``Codebook.trained``).
 
     References
     ----------

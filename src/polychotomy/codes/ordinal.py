@@ -14,8 +14,8 @@ class OrdinalCode(Code):
     """Thresholds between ordered classes: "is the class after k?".
 
     Column k has +1 for the classes after class k and -1 for class k and those before it, so
-    there are M - 1 columns. The order is that of the sorted class labels: name ordered classes
-    so that sorting keeps their order, by numbers for instance.
+    there are M - 1 columns. The order is that of the sorted class labels: choose labels that sort
+    in the order of the classes, such as numbers.
 
     References
     ----------

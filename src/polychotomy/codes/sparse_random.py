@@ -16,20 +16,20 @@ from .base import Code, checked_columns, positive_integer
 class SparseRandomCode(Code):
     """Random columns of +1, -1 and don't-cares.
 
-    Entries are 0 with chance 1/2 and +1 or -1 with chance 1/4 each, given that every column has
-    both signs and that no two columns are equal up to their sign. Of several codebooks drawn,
-    the one whose closest codewords are farthest apart is kept (the first of equals), a
-    don't-care counting 1/2. No two codewords are equal and none is zero throughout.
+    Entries are 0 with probability 1/2 and +1 or -1 with probability 1/4 each, given that every
+    column has both signs and that no two columns are equal up to their sign. Of several drawn
+    codebooks, the one whose closest codewords are farthest apart is kept (the first of equal
+    ones); a don't-care counts 1/2. No two codewords are equal, and none is all zeros.
 
     Parameters
     ----------
     n_columns : int, default=None
-        The number of columns, ceil(15 log2 M) by default; at most the (3^M + 1)/2 - 2^M that
-        exist are taken (1 for two classes, 6 for three, 25 for four), and then nothing is left
-        to chance. Fewer than ceil(log2 M) are refused.
+        The number of columns, ceil(15 log2 M) by default, and at most the (3^M + 1)/2 - 2^M that
+        exist (1 for two classes, 6 for three, 25 for four); if all are taken, the code is not
+        random. Fewer than ceil(log2 M) are refused.
     n_draws : int, default=10_000
-        The most codebooks to draw; with the same seed, more are never worse. With many classes
-        fewer are drawn, so that M^2 L times the number of draws stays below 5e9.
+        The largest number of codebooks to draw; with the same seed, more are never worse. With
+        many classes fewer are drawn, so that M^2 L times the number of draws stays below 5e9.
 
     References
     ----------
