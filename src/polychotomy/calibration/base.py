@@ -1,4 +1,4 @@
-"""What all calibrators share."""
+"""The base class of all calibrators."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ..core.types import FloatArray, IntArray, SignArray
 
 
 class Calibrator(Part, BaseEstimator):
-    """Base of all calibrators: from scores to binary probabilities, column by column.
+    """Base of all calibrators: from the scores of every column to binary probabilities.
 
     Attributes
     ----------
     name : str
-        The string by which it can be asked for, which `register` sets.
+        The name under which `register` registered it.
     learns : bool
-        Whether it has to be fitted on scores of rows that the machines did not see.
+        Whether it must be fitted, on scores of rows that the machines did not see.
     column_by_column : bool
-        Whether what it learns for a column depends on that column alone, so that the columns of
-        several fits can be put side by side.
+        Whether what it learns for a column depends on that column alone. If so, the columns of
+        several fits can be fitted in one call.
 
     Examples
     --------
-    A calibrator of your own is a subclass with `_fit` and `transform`; a model file can hold it if
-    it is registered and declares its fitted state, see CONTRIBUTING:
+    To write your own calibrator, subclass it with `_fit` and `transform`. A model file can contain
+    it if it is registered and declares its fitted state:
 
     >>> from polychotomy import Calibrator, Margins
     >>> class Linear(Calibrator):
@@ -55,7 +55,7 @@ class Calibrator(Part, BaseEstimator):
         Parameters
         ----------
         margins : Margins
-            Scores of shape (n_rows, n_columns), of rows that the machines did not see.
+            Scores of shape (n_rows, n_columns) for rows that the machines did not see.
         labels : ndarray of shape (n_rows, n_columns)
             The binary labels -1 and +1; a row with 0 does not count in that column.
         weights : ndarray of shape (n_rows,), default=None
@@ -88,12 +88,12 @@ class Calibrator(Part, BaseEstimator):
         folds: Sequence[tuple[IntArray, IntArray]],
         n_threads: int = 1,
     ) -> FloatArray:
-        """Calibrate the rows of every fold by fits on others, for several sets of scores.
+        """Calibrate the rows of every fold by fits on other rows, for several sets of scores.
 
         Parameters
         ----------
         scores : ndarray of shape (n_sets, n_rows, n_columns)
-            Scores by machines that did not see the row, of the cells of a search, say.
+            Scores from machines that did not see the row, for example one set per cell of a search.
         labels : ndarray of shape (n_rows, n_columns)
             The binary labels -1 and +1; a row with 0 does not count in that column.
         weights : ndarray of shape (n_rows,) or None
@@ -101,12 +101,12 @@ class Calibrator(Part, BaseEstimator):
         folds : sequence of (train, test)
             The rows to learn from, and those to calibrate.
         n_threads : int, default=1
-            The folds are shared out among so many threads.
+            The number of threads that share the folds.
 
         Returns
         -------
         probabilities : ndarray of shape (n_sets, n_rows, n_columns)
-            What a calibrator fitted to each set and fold alone would return.
+            The result of fitting a calibrator to each set and fold separately.
         """
         result = np.empty_like(scores)
         sets = range(len(scores))
@@ -115,7 +115,7 @@ class Calibrator(Part, BaseEstimator):
         def calibrate(fold: tuple[IntArray, IntArray]) -> None:
             train, test = fold
             for some in together:
-                # Sets side by side are as many more columns.
+                # Sets side by side are further columns.
                 inside = np.concatenate([scores[one, train] for one in some], axis=1)
                 outside = np.concatenate([scores[one, test] for one in some], axis=1)
                 fitted = copy(self).fit(
@@ -137,7 +137,7 @@ class Calibrator(Part, BaseEstimator):
 
 
 def scores_of(margins: Margins) -> FloatArray:
-    """Return the scores that a calibrator reads, or say that there are none."""
+    """Return the scores that a calibrator reads; raise ValueError if there are none."""
     if margins.mean is None:
-        raise ValueError("A calibrator reads scores; these Margins have none (mean).")
+        raise ValueError("A calibrator needs scores; these Margins have none (mean).")
     return margins.mean

@@ -58,7 +58,7 @@ class Isotonic(Calibrator):
                 np.sum(side) if own is None else own[side].sum() for side in (positive, ~positive)
             )
             counts[column] = n_positive + n_negative
-            # So sure can one be after so many rows, by the rule of Laplace, as in Platt's targets.
+            # Laplace's rule for what so many rows support, as in Platt's targets.
             regression = IsotonicRegression(
                 y_min=1.0 / (n_negative + 2.0),
                 y_max=(n_positive + 1.0) / (n_positive + 2.0),
@@ -66,7 +66,7 @@ class Isotonic(Calibrator):
             )
             if used.any():
                 regression.fit(scores[used, column], positive.astype(float), own)
-            else:  # nothing is known of this problem
+            else:  # no rows to learn from
                 regression.fit([0.0], [0.5])
             self.regressions_.append(regression)
         few = counts[counts > 0].min(initial=FEW_ROWS)

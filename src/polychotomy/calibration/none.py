@@ -10,7 +10,7 @@ from .base import Calibrator
 
 @register("none")
 class NoCalibration(Calibrator):
-    """Leave the machines' outputs as they are: their own probabilities, if they have any.
+    """Return the machines' own probabilities, if they have any, unchanged.
 
     Examples
     --------

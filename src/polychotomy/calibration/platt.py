@@ -24,8 +24,8 @@ class Platt(Calibrator):
     """Platt's sigmoid, ``1 / (1 + exp(A f + B))``, for every column (DUAN03 (13)).
 
     A and B minimise the negative log-likelihood of the smoothed targets ``(N+ + 1) / (N+ + 2)``
-    and ``1 / (N- + 2)``, by the Newton method of Lin, Lin and Weng (2007); the counts N are sums of
-    weights. Safe for scores that are perfectly separated.
+    and ``1 / (N- + 2)``, by the Newton method of Lin, Lin and Weng (2007). The counts N are sums of
+    weights. The targets are never 0 or 1, so perfectly separated scores have a finite optimum.
 
     Attributes
     ----------
@@ -63,12 +63,12 @@ class Platt(Calibrator):
         folds: Sequence[tuple[IntArray, IntArray]],
         n_threads: int = 1,
     ) -> FloatArray:
-        """Calibrate the rows of every fold by sigmoids of others, for several sets of scores.
+        """Calibrate the rows of every fold by sigmoids of other rows, for several sets of scores.
 
         Parameters
         ----------
         scores : ndarray of shape (n_sets, n_rows, n_columns)
-            Scores by machines that did not see the row, of the cells of a search, say.
+            Scores from machines that did not see the row, for example one set per cell of a search.
         labels : ndarray of shape (n_rows, n_columns)
             The binary labels -1 and +1; a row with 0 does not count in that column.
         weights : ndarray of shape (n_rows,) or None
@@ -76,12 +76,12 @@ class Platt(Calibrator):
         folds : sequence of (train, test)
             The rows to learn from, and those to calibrate.
         n_threads : int, default=1
-            The fits are shared out among so many threads.
+            The number of threads that share the fits.
 
         Returns
         -------
         probabilities : ndarray of shape (n_sets, n_rows, n_columns)
-            To the last bit what sigmoids fitted to each set and fold alone would return.
+            Bit for bit the result of fitting sigmoids to each set and fold separately.
 
         Examples
         --------
@@ -94,6 +94,8 @@ class Platt(Calibrator):
         >>> Platt().cross_fit(scores[None], labels, None, folds)[0, ::6, 0].round(2)
         array([0.02, 0.04, 0.41, 0.67])
         """
+        # Note: one call for all sets and folds. A fit of its own for each took longer than training
+        # the machine whose scores it calibrates.
         train = [inside for inside, _ in folds]
         slopes, intercepts, converged = fit_platt_on(
             train, scores, labels, weights, n_threads=n_threads

@@ -14,37 +14,38 @@ from ..core.state import Array, Field, Number
 from ..core.types import FloatArray, SignArray
 from .base import Calibrator, scores_of
 
-# A penalty that leaves nothing of what columns differ by.
+# A penalty that removes all differences between columns.
 FIXED = 1e12
-# The least common slope that deviations are measured in, for scores of size 1.
+# The smallest common slope used as the unit of deviations, for scores of size 1.
 SMALLEST_SLOPE = 1e-3
 
 
 @register("pooled_platt")
 class PooledPlatt(Calibrator):
-    """A sigmoid for every column, to which all columns lend strength.
+    """A sigmoid for every column, shrunk towards a slope shared by all columns.
 
-    ``logit r_l = a (1 + u_l) f_l + v_l`` for column l: the slope a is that of all columns together,
-    u and v are what a column differs by. They minimise the negative log-likelihood with
-    penalties on u and v whose strengths are found by empirical Bayes, so that columns with few
-    rows, or rows that are perfectly separated, stay near the common slope, and columns with many
-    go their own way. A column without rows has the common slope.
+    ``logit r_l = a (1 + u_l) f_l + v_l`` for column l: all columns share the slope a; u and v are
+    the deviations of a column. They minimise the negative log-likelihood with penalties on u and
+    v, whose strengths are found by empirical Bayes. So columns with few rows, or with perfectly
+    separated rows, stay near the common slope, and columns with many rows can differ from it. A
+    column without rows has the common slope.
 
     Attributes
     ----------
     slope_ : float
-        a.
+        The common slope a.
     slopes_ : ndarray of shape (n_columns,)
-        ``a (1 + u)``.
+        The slopes ``a (1 + u)``.
     intercepts_ : ndarray of shape (n_columns,)
-        v.
+        The intercepts v.
     strengths_ : ndarray of shape (2,)
         The strengths of the penalties on u and v.
 
     Notes
     -----
-    A method of our own. Unlike `Platt` it does not smooth the targets, whose effect is large for
-    small classes: shrinking takes its place.
+    This is our own method. Unlike `Platt`, it does not smooth the targets. Smoothing is there to
+    keep the optimum of separable rows finite, which the penalties do here; with both, columns of
+    small classes would be flattened twice, and smoothed targets have a large effect there.
 
     Examples
     --------
@@ -68,7 +69,7 @@ class PooledPlatt(Calibrator):
         groups = [np.arange(1, 1 + n_columns), np.arange(1 + n_columns, 1 + 2 * n_columns)]
         entries = PooledColumns(scores, labels, weights)
         size = typical_size(entries.score, entries.weight)
-        # The common slope alone, to measure what columns differ by in its units.
+        # First the common slope alone: it is the unit in which deviations are measured.
         alone = fit_shrunk(PooledColumns(scores / size, labels, weights), groups, [FIXED, FIXED])
         unit = size / max(abs(float(alone.theta[0])), SMALLEST_SLOPE)
         fit = fit_shrunk(PooledColumns(scores / unit, labels, weights), groups)

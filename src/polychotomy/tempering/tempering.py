@@ -1,4 +1,4 @@
-"""Tempering: a last stage from class probabilities to class probabilities."""
+"""Tempering: the last stage, from class probabilities to class probabilities."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from ..core.types import FloatArray, IntArray
 class Tempering(Part, BaseEstimator):
     """Sharpen or flatten class probabilities, and shift them between classes.
 
-    ``p' = softmax((1 + d) z + b)``, where z is log p, centred over the classes: one d for all,
-    one b for every class. They minimise the negative log-likelihood with the penalties
-    ``l_d / 2 d^2 + l_b / 2 |b|^2``, whose strengths are found by empirical Bayes: where the
-    rows do not speak against them, the probabilities stay as they are. To be fitted on
-    probabilities of rows that nothing before has seen.
+    ``p' = softmax((1 + d) z + b)``, where z is log p centred over the classes; d is the same for
+    all classes, and every class has its own b. They minimise the negative log-likelihood with the penalties
+    ``l_d / 2 d^2 + l_b / 2 |b|^2``, whose strengths are found by empirical Bayes. If the rows give
+    no reason to change the probabilities, they stay as they are. Fit it on probabilities of rows
+    that no earlier stage has seen.
 
     Parameters
     ----------
     floor : float, default=1e-6
-        Smaller probabilities count as this, so that those of 0 have a logarithm.
+        Smaller probabilities count as this, because 0 has no logarithm.
 
     Attributes
     ----------
     slope_ : float
-        ``1 + d``: above 1 the probabilities were too timid, below 1 too sure.
+        ``1 + d``: above 1 the probabilities were underconfident, below 1 overconfident.
     biases_ : ndarray of shape (n_classes,)
-        b; they sum to 0.
+        The biases b; they sum to 0.
     strengths_ : ndarray of shape (2,)
         The strengths ``l_d`` and ``l_b``.
 
@@ -67,9 +67,9 @@ class Tempering(Part, BaseEstimator):
         Parameters
         ----------
         p : array-like of shape (n_rows, n_classes)
-            Class probabilities, of rows that were not used for what gave them.
+            Class probabilities, for rows that were not used to fit what predicted them.
         y : array-like of int of shape (n_rows,)
-            The true classes, as numbers of columns of p.
+            The true classes, as column numbers of p.
         weights : array-like of shape (n_rows,), default=None
             The weights of the rows.
 
@@ -107,7 +107,7 @@ class Tempering(Part, BaseEstimator):
             Each row sums to 1.
         """
         if not hasattr(self, "biases_"):
-            raise ValueError("Tempering has to be fitted before it can transform.")
+            raise ValueError("Tempering must be fitted before it can transform.")
         z = self._centred_logs(p)
         if z.shape[1] != len(self.biases_):
             raise ValueError(
