@@ -137,7 +137,7 @@ def test_wrong_rows(p, y, kind, sentence):
 
 
 def test_wrong_use():
-    with pytest.raises(ValueError, match="has to be fitted"):
+    with pytest.raises(ValueError, match="must be fitted"):
         Tempering().transform([[0.5, 0.5]])
     fitted = Tempering().fit([[0.5, 0.5]], [0])
     with pytest.raises(ValueError, match="p has 3 columns, but Tempering was fitted to 2 classes"):

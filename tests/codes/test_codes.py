@@ -189,7 +189,7 @@ def test_exhaustive_is_dietterich_and_bakiri(m):
 
 
 def test_exhaustive_is_refused_above_fifteen_classes():
-    with pytest.raises(ValueError, match=r"32767 columns .* above 15 .* ErrorCorrectingCode"):
+    with pytest.raises(ValueError, match=r"32767 columns .* at most 15 .* ErrorCorrectingCode"):
         ExhaustiveCode().build(16)
 
 

@@ -148,9 +148,9 @@ def test_decoders_of_any_code_want_the_code(decoder):
 @pytest.mark.parametrize(
     ("decoder", "book", "sentence"),
     [
-        (BinaryTree(), ONE, "BinaryTree has to be fitted"),
-        (Nesting(), ONE, "Nesting has to be fitted"),
-        (SoftMax(), ONE, "SoftMax has to be fitted"),
+        (BinaryTree(), ONE, "BinaryTree must be fitted"),
+        (Nesting(), ONE, "Nesting must be fitted"),
+        (SoftMax(), ONE, "SoftMax must be fitted"),
         (DynamicallyOrdered(), REST, "needs a fitted orderer and the inputs X"),
     ],
 )
@@ -164,9 +164,9 @@ def test_decoders_that_learn_want_to_be_fitted(decoder, book, sentence):
     [
         (BinaryTree(), ONE, "training", "needs the machines' scores of the training rows"),
         (BinaryTree(), ONE, "X", "needs the inputs X"),
-        (Nesting(), ONE, "refit", "needs the inputs, the machines' scores"),
-        (Nesting(), ONE, "training", "needs the inputs, the machines' scores"),
-        (Nesting(), ONE, "X", "needs the inputs, the machines' scores"),
+        (Nesting(), ONE, "refit", "needs the inputs X, the machines' scores"),
+        (Nesting(), ONE, "training", "needs the inputs X, the machines' scores"),
+        (Nesting(), ONE, "X", "needs the inputs X, the machines' scores"),
         (SoftMax(), ONE, "held_out", "needs held-out scores in its context"),
     ],
 )
@@ -216,9 +216,9 @@ def test_unknown_options_are_met_with_a_suggestion(decoder, sentence):
     ("decoder", "sentence"),
     [
         (BinaryTree("centered"), "Unknown selection 'centered'. Did you mean 'centred'"),
-        (BinaryTree(threshold=0.51), r"threshold must lie in \[0, 0.5\], got 0.51"),
-        (BinaryTree(threshold=-0.1), r"threshold must lie in \[0, 0.5\], got -0.1"),
-        (BinaryTree(threshold=float("nan")), r"threshold must lie in \[0, 0.5\], got nan"),
+        (BinaryTree(threshold=0.51), r"threshold must be in \[0, 0.5\], got 0.51"),
+        (BinaryTree(threshold=-0.1), r"threshold must be in \[0, 0.5\], got -0.1"),
+        (BinaryTree(threshold=float("nan")), r"threshold must be in \[0, 0.5\], got nan"),
         (SoftMax(0), "C must be a positive number, got 0"),
         (SoftMax(-1.0), "C must be a positive number, got -1.0"),
         (SoftMax(C_values=[1.0, 0.0]), "C_values must be a positive number, got 0.0"),

@@ -127,5 +127,5 @@ def test_held_out_scores_are_needed():
     book, y, scores = world(OneVsRest())
     with pytest.raises(ValueError, match="ShrunkSoftMax needs held-out scores"):
         ShrunkSoftMax().fit(Context(book, y))
-    with pytest.raises(ValueError, match="has to be fitted before"):
+    with pytest.raises(ValueError, match="must be fitted before"):
         ShrunkSoftMax().decode(scores, book)

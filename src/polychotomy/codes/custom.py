@@ -51,5 +51,5 @@ class CustomCode(Code):
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """Return the configurations that are worth trying."""
+        """Return example configurations."""
         return [cls([[1, 1], [1, -1], [-1, 0]])]

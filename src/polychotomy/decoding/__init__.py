@@ -1,6 +1,6 @@
 """Decoders: from the answers of binary machines to classes and class probabilities.
 
-Which of the papers' methods is which decoder:
+The papers' names of the decoders:
 
 ==================  =====================================================  ==================
 name in the papers  decoder                                                code
@@ -21,7 +21,7 @@ DOO                 `DynamicallyOrdered`                                   one-v
 Hamming             `HammingDecoding`                                      any
 loss function       `LossDecoding`                                         any
 Bayesian            `BayesianDecoding`                                     any
-(our own)           `CodeCoupling`                                         any
+(Zadrozny 2001)     `CodeCoupling`                                         any
 (our own)           `ShrunkSoftMax`                                        one-vs-one, -rest
 ==================  =====================================================  ==================
 """

@@ -1,4 +1,4 @@
-"""The weights of the soft-max combination, for several sets of rows in one call of the core."""
+"""Weights of the soft-max combination, for several sets of rows in one native call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .base import Context, canonical
 
 
 class HeldOutRows:
-    """Subsets of rows with held-out scores, each to be fitted by itself.
+    """Subsets of rows with held-out scores, each of which is fitted separately.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class HeldOutRows:
     subsets : list of ndarray of int
         The rows of every subset.
     n_threads : int
-        The number of threads, on which the results do not depend.
+        The number of threads; the results do not depend on it.
     """
 
     def __init__(
@@ -50,20 +50,20 @@ class HeldOutRows:
 
     @classmethod
     def of(cls, context: Context) -> HeldOutRows:
-        """Take all rows of a context."""
+        """Use all rows of a context."""
         if context.held_out is None or context.held_out.mean is None:
             raise ValueError("SoftMax needs held-out scores in its context.")
         rows = np.arange(len(context.y))
         return cls(context.codebook, context.held_out.mean, context.y, context.weights, [rows], 1)
 
     def solve(self, C_values: Sequence[float]) -> SoftMaxSolution:
-        """Fit every subset, with a value of C of its own."""
+        """Fit every subset, each with its own C."""
         return self._solve(self.subsets, np.array(C_values)[:, None], None)
 
     def cross_validate(
         self, folds: Sequence[IntArray], values: Sequence[float]
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the cross-validated error and NLL of every subset and every C, ascending."""
+        """Return the cross-validated error and NLL of every subset and every C (ascending)."""
         train: list[IntArray] = []
         test: list[IntArray] = []
         owner: list[int] = []
@@ -72,7 +72,7 @@ class HeldOutRows:
                 train.append(rows[numbers != fold])
                 test.append(rows[numbers == fold])
                 owner.append(number)
-        # To compare values of C, the tolerance as it is will do.
+        # No extra steps: to compare values of C, the normal tolerance is enough.
         solution = self._solve(train, np.array(values), test, extra_steps=0)
         errors, losses = np.zeros((2, len(folds), len(values)))
         np.add.at(errors, owner, solution.errors)
@@ -109,18 +109,18 @@ def choose_strength(values: FloatArray, errors: FloatArray, losses: FloatArray) 
 
 
 def choosing_folds(y: IntArray, folds: IntArray | None) -> IntArray:
-    """Return the folds by which C is chosen: those that are given, or five stratified ones."""
+    """Return the folds that choose C: the given ones, or five stratified folds."""
     chosen = _stratified_folds(y) if folds is None else folds
     if len(np.unique(chosen)) < 2:
         raise ValueError(
-            "SoftMax(C='cv') needs two folds of held-out rows to choose C; give C a value, or "
-            "None for no penalty."
+            "SoftMax(C='cv') needs two folds of held-out rows to choose C; set C to a number, or "
+            "to None for no penalty."
         )
     return chosen
 
 
 def _stratified_folds(y: IntArray) -> NDArray[np.intp]:
-    # Imported here, because it would double the time that importing the library takes.
+    # Imported here, because it would double the import time of the library.
     from sklearn.model_selection import check_cv
 
     n_splits = int(min(5, np.bincount(y).max()))
@@ -128,7 +128,7 @@ def _stratified_folds(y: IntArray) -> NDArray[np.intp]:
     if n_splits < 2:
         return folds
     with warnings.catch_warnings():
-        # A class with fewer rows than folds is no obstacle here.
+        # A class with fewer rows than folds is fine here.
         warnings.simplefilter("ignore", UserWarning)
         for number, (_, test) in enumerate(check_cv(n_splits, y, classifier=True).split(y, y)):
             folds[test] = number

@@ -1,4 +1,4 @@
-"""What all decoders share: the context they learn from and the way they are called."""
+"""The base class of all decoders, and the context that they learn from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..core.state import Array, Field, Sizes, require
 from ..core.state import Code as CodebookField
 from ..core.types import FloatArray, IntArray
 
-# Rows are decoded in pieces of this many, so that memory stays bounded and Ctrl-C is heard.
+# Rows are decoded in pieces of this size, to bound memory and to let Ctrl-C take effect.
 ROWS_AT_ONCE = 16384
 
 Scorer = Callable[[Any], Margins]
@@ -29,7 +29,7 @@ Fold = tuple[IntArray, IntArray, IntArray]
 
 @dataclass(frozen=True)
 class Context:
-    """What a decoder may learn from; each decoder's `needs` says which parts it reads.
+    """What a decoder may learn from; its `needs` declares which fields it reads.
 
     Parameters
     ----------
@@ -40,24 +40,24 @@ class Context:
     weights : ndarray of shape (n_rows,), default=None
         The weight of every training row.
     classes : ndarray of shape (n_classes,), default=None
-        The class labels; their numbers by default.
+        The class labels; the class numbers by default.
     X : array-like or sparse matrix, default=None
         The inputs of the training rows.
     training : Margins, default=None
-        What the machines say about their own training rows.
+        The machines' answers for their own training rows.
     held_out : Margins, default=None
-        Scores from machines that did not see the row: every entry whose class takes part in
-        the column comes from a machine trained without the row's fold; the others, which no
-        machine of that column has seen, from the machine trained on all rows (DUAN03, 3.1).
+        Scores from machines that did not see the row. If the row's class takes part in the column,
+        the score comes from a machine trained without the row's fold. Otherwise no machine of the
+        column has seen the row, and the machine trained on all rows scores it (DUAN03, 3.1).
     folds : ndarray of shape (n_rows,), default=None
         The fold of every training row.
     refit : callable, default=None
         ``refit(rows, columns)`` trains machines for some columns on some training rows and
         returns a function from inputs to `Margins`.
     random_state : int, default=None
-        Seed for decoders that draw.
+        The seed of decoders that draw random numbers.
     sizes : ndarray of shape (n_classes,), default=None
-        The class sizes, if they are other than those of `y`.
+        The class sizes, if they differ from those of `y`.
 
     Examples
     --------
@@ -91,33 +91,33 @@ class Context:
 
     @cached_property
     def class_labels(self) -> NDArray[Any]:
-        """The class labels, or the class numbers where there are none."""
+        """The class labels, or the class numbers if there are no labels."""
         return np.arange(self.codebook.n_classes) if self.classes is None else self.classes
 
 
 class Decoder(Part, BaseEstimator):
     """Base of all decoders: from binary answers to classes.
 
-    A subclass states in class attributes what it is for, and writes `_decode`; if it learns
-    anything, also `_fit`.
+    A subclass declares in class attributes what it is for, and defines `_decode`. If it learns
+    anything, it also defines `_fit`.
 
     Attributes
     ----------
     name : str
-        The string by which it can be asked for, which `register` sets.
+        The name under which `register` registered it.
     codes : frozenset of str
         The codes it is for: "one_vs_one", "one_vs_rest" or "any".
     needs : frozenset of str
-        What it reads: "probabilities" (of the binary problems; without it, scores serve),
-        "scores" (not the probabilities), and the parts of the context "training_scores",
-        "held_out_scores", "inputs" and "refit".
+        What it reads: "probabilities" of the binary problems (without it, scores are enough),
+        "scores" (never probabilities), "likelihoods" (variances, or else probabilities), and the
+        parts of the context "training_scores", "held_out_scores", "inputs" and "refit".
     yields : str
-        "probabilities", "scores" (the largest wins), or "decisions" (only the place of the
-        largest has a meaning).
+        "probabilities", "scores" (the largest wins), or "decisions" (only the position of the
+        largest is meaningful).
 
     Examples
     --------
-    A decoder of your own, for any code and usable in `PolychotomyClassifier`:
+    Your own decoder, for any code; it also works in `PolychotomyClassifier`:
 
     >>> import numpy as np
     >>> from polychotomy import Decoder, OneVsRest
@@ -147,7 +147,12 @@ class Decoder(Part, BaseEstimator):
         return True
 
     def fits(self, codebook: Codebook) -> bool:
-        """Say whether the decoder is for this code."""
+        """Return whether the decoder is for this code.
+
+        Note: it asks for properties of the code matrix, not for ``isinstance(code, OneVsOne)``. So
+        a custom matrix, or a code of the user's, that has one column for each pair of classes can
+        use all one-vs-one decoders, and decoding does not import the codes.
+        """
         return (
             "any" in self.codes
             or ("one_vs_one" in self.codes and codebook.pairs is not None)
@@ -155,16 +160,16 @@ class Decoder(Part, BaseEstimator):
         )
 
     def yields_probabilities(self, calibrated: bool) -> bool:
-        """Say whether `decode` returns class probabilities, given binary ones or not."""
+        """Return whether `decode` returns class probabilities, given binary ones or not."""
         return self.yields == "probabilities"
 
     def fit(self, context: Context) -> Self:
-        """Learn what the method needs to know from the training rows.
+        """Learn what the method needs from the training rows.
 
         Parameters
         ----------
         context : Context
-            The training rows, and what the machines say about them.
+            The training rows, and the machines' answers for them.
 
         Returns
         -------
@@ -186,8 +191,8 @@ class Decoder(Part, BaseEstimator):
             probabilities of the positive side, or scores for a decoder that reads scores;
             one-vs-one decoders of probabilities also take (n_rows, n_classes, n_classes).
         codebook : Codebook, default=None
-            The code; that of `fit` by default. One-vs-one and one-vs-rest decoders
-            can do without.
+            The code; by default that of `fit`. One-vs-one and one-vs-rest decoders can also infer
+            it from the shape.
         X : array-like or sparse matrix, default=None
             The inputs, for decoders that read them.
 
@@ -208,7 +213,7 @@ class Decoder(Part, BaseEstimator):
         return result
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check what a fitted state cannot say; subclasses add to it."""
+        """Check what a fitted state cannot express; subclasses extend it."""
         require(self.fits(self.codebook_), self, f"is not for the code {self.codebook_.name!r:.60}")
         require(self.class_sizes_.any(), self, "has no class sizes")
 
@@ -221,41 +226,41 @@ class Decoder(Part, BaseEstimator):
         folds: Sequence[Fold],
         n_threads: int = 1,
     ) -> FloatArray | None:
-        """Decode the rows of every fold by fits on others, for several sets of scores at once.
+        """Decode the rows of every fold by fits on other rows, for several sets of scores at once.
 
-        For decoders that learn from held-out scores alone and can share the work of many fits.
+        For decoders that learn only from held-out scores and can share the work of many fits.
 
         Parameters
         ----------
         codebook : Codebook
             The code.
         scores : ndarray of shape (n_sets, n_rows, n_columns)
-            Scores by machines that did not see the row, of the cells of a search, say.
+            Scores from machines that did not see the row, for example one set per cell of a search.
         y : ndarray of shape (n_rows,)
             The class numbers.
         weights : ndarray of shape (n_rows,) or None
             The weights of the rows.
         folds : sequence of (train, test, numbers)
-            The rows to learn from, those to decode, and the folds of the former.
+            The rows to learn from, the rows to decode, and the folds of the former.
         n_threads : int, default=1
-            The fits are shared out among so many threads.
+            The number of threads that share the fits.
 
         Returns
         -------
         scores : ndarray of shape (n_sets, n_rows, n_classes) or None
-            To the last bit what a decoder fitted to each set and fold alone would return; None if
-            the decoder has no such shortcut.
+            Bit for bit the result of fitting a decoder to each set and fold separately; None if the
+            decoder has no such shortcut.
         """
         return None
 
     def _remember(self, context: Context) -> None:
-        """Keep what all decoders keep of the context, if the code is one for this decoder."""
+        """Check that the decoder is for the code, and store the fields that all decoders keep."""
         self._check_code(context.codebook)
         self.codebook_ = context.codebook
         self.class_sizes_ = context.class_sizes
 
     def _fit(self, context: Context) -> None:
-        """Learn; nothing by default."""
+        """Learn from the context; by default nothing."""
 
     def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
         raise NotImplementedError
@@ -329,7 +334,7 @@ class Decoder(Part, BaseEstimator):
 
 
 def one_vs_one_codebook(values: FloatArray, who: str) -> Codebook:
-    """Build the one-vs-one code that fits an array of pairwise answers."""
+    """Build the one-vs-one code that matches the shape of pairwise answers."""
     if values.ndim == 3:
         n_classes = values.shape[1]
         fitting = values.shape[2] == n_classes and n_classes >= 2
@@ -349,7 +354,7 @@ def one_vs_one_codebook(values: FloatArray, who: str) -> Codebook:
 
 
 def preferences(margins: Margins) -> FloatArray:
-    """Return signed answers: probabilities minus 1/2 where there are any, else the scores."""
+    """Return signed answers: probabilities minus 1/2 if there are any, else the scores."""
     if margins.probability is not None:
         return margins.probability - 0.5
     assert margins.mean is not None
@@ -359,7 +364,7 @@ def preferences(margins: Margins) -> FloatArray:
 def canonical(values: FloatArray, codebook: Codebook, flip: float) -> FloatArray:
     """Put one-vs-one columns into the order (0, 1), (0, 2), ... with the first class positive.
 
-    ``flip`` is what a turned value is subtracted from: 1 for probabilities, 0 for scores.
+    A flipped value is subtracted from ``flip``: 1 for probabilities, 0 for scores.
     """
     source, sign = codebook.canonical
     if (sign > 0).all() and (source == np.arange(len(source))).all():
@@ -382,7 +387,7 @@ def normalised_pair(forward: FloatArray, backward: FloatArray) -> FloatArray:
     """Return ``forward / (forward + backward)``, 1/2 where both are 0: GALAR (13)."""
     total = forward + backward
     empty = total <= 0.0
-    # Values that are normalised already are left exactly as they are.
+    # Values that are already normalised keep their exact bits.
     total = np.where(np.abs(total - 1.0) < 1e-15, 1.0, total)
     return np.where(empty, 0.5, forward / np.where(empty, 1.0, total))
 
@@ -413,6 +418,6 @@ def pairwise_sums(pairs: FloatArray, n_classes: int) -> FloatArray:
 
 
 def prior_of(decoder: Decoder, codebook: Codebook) -> FloatArray:
-    """Return the class sizes seen in `fit`, or equal ones, for breaking ties."""
+    """Return the class sizes seen in `fit`, or equal sizes, to break ties."""
     sizes: FloatArray = getattr(decoder, "class_sizes_", np.ones(codebook.n_classes))
     return sizes

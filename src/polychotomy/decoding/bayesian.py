@@ -18,38 +18,38 @@ from ..core.types import FloatArray
 from .base import Context, Decoder
 
 UPDATES = ("sequential", "parallel")
-# Log likelihood ratios are kept within this bound, so that no probability is ever exactly 0.
+# Log likelihood ratios are kept within this bound, so that no probability becomes exactly 0.
 LARGEST_RATIO = 700.0
 
 
 @register("bayesian")
 class BayesianDecoding(Decoder):
-    """Bayes' rule applied to one binary answer after the other (VANGESTEL section 3).
+    """Bayes' rule applied to the binary answers one by one (VANGESTEL section 3).
 
-    Each binary machine gives the likelihood of a row under either side of its problem, and
-    the class probabilities are updated column by column, (17) and (20). Machines that know
-    their variance and noise (LS-SVM) give it by (11); for others the binary probability is
-    divided by the frequency of its side in the training rows.
+    Each binary machine provides the likelihood of a row for either side of its problem, and the
+    class probabilities are updated column by column, (17) and (20). Machines that estimate their
+    variance and noise (LS-SVM) provide it by (11). For others, the binary probability is divided by
+    the frequency of its side in the training rows.
 
     Parameters
     ----------
     priors : None, "training", array-like or dict, default=None
-        The class probabilities to start from: equal, the frequencies of the training rows, or
-        given ones, as an array in the order of the classes or a dict by class label.
+        The class probabilities to start from: equal (None), the frequencies of the training rows,
+        or given values, as an array in class order or a dict by class label.
     update : {"sequential", "parallel"}, default="sequential"
         With don't-cares the result of the paper's rule depends on the order of the columns;
-        "sequential" goes from the first to the last. "parallel" updates every column from
-        `priors` instead of from the result of the columns before it, and multiplies the updates,
-        which is our own and free of any order. Without don't-cares both are (18).
+        "sequential" goes from the first to the last. "parallel" is our own: it computes the
+        update of every column from `priors`, not from the result of the columns before it, and
+        multiplies the updates, so the order does not matter. Without don't-cares both are (18).
 
     Notes
     -----
     Equation (20) as printed gives the classes that take part in a column the whole probability;
-    here they share what they had before the update, so that the probabilities always sum
-    to 1.
+    here they share what they had before the update, so the probabilities always sum to 1.
 
-    A bare array of shape (n_rows, n_columns) holds probabilities of the positive side with
-    equal sides; one of shape (n_rows, n_columns, 2) log likelihoods, of the negative side first.
+    A bare array of shape (n_rows, n_columns) contains probabilities of the positive side, for sides
+    of equal frequency. One of shape (n_rows, n_columns, 2) contains log likelihoods, of the
+    negative side first.
 
     Examples
     --------
@@ -75,11 +75,11 @@ class BayesianDecoding(Decoder):
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """Return the configurations that are worth trying."""
+        """Return example configurations."""
         return [cls(update=update) for update in UPDATES]
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check what the declared state cannot say."""
+        """Check what the declared state cannot express."""
         super().check_state(sizes)
         require(self.priors_.any(), self, "has no priors")
 
@@ -107,7 +107,7 @@ class BayesianDecoding(Decoder):
             new_mass = np.logaddexp.reduce(before[:, concerned] + likelihood, axis=1, keepdims=True)
             with np.errstate(invalid="ignore"):
                 change = likelihood + old_mass - new_mass
-            # Classes of prior 0 stay there, also where a column concerns no other.
+            # Classes with prior 0 keep it, even if all classes of a column have prior 0.
             current[:, concerned] += np.where(np.isfinite(change), change, 0.0)
         return softmax(current)
 
@@ -143,7 +143,7 @@ class BayesianDecoding(Decoder):
     def _log_ratio(self, margins: Margins) -> FloatArray:
         if margins.variance is not None and margins.noise is not None:
             assert margins.mean is not None
-            # (11) at y = +1 over (11) at y = -1; without any variance its limit
+            # (11) at y = +1 over (11) at y = -1; for a variance of 0, the limit
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
                 ratio: FloatArray = 2.0 * margins.mean / (margins.noise + margins.variance)
             return np.where(margins.mean == 0.0, 0.0, ratio)

@@ -1,4 +1,4 @@
-"""Coupling for any code, so that every code has class probabilities."""
+"""Coupling for any code: it gives every code class probabilities."""
 
 from __future__ import annotations
 
@@ -18,27 +18,38 @@ from .coupling import warn_unconverged
 class CodeCoupling(Decoder):
     """Couple the binary probabilities of any code into class probabilities.
 
-    The class probabilities p of least Kullback-Leibler distance between the binary
-    probabilities ``r_l`` and those that p induces, ``p(plus_l) / (p(plus_l) + p(minus_l))``:
-    the criterion of Hastie and Tibshirani for codes other than one-vs-one (Huang, Weng and
-    Lin 2006). Where a code does not determine p, as the minimal code does not, the solution of
-    largest entropy is taken, by a vanishing pull to the uniform distribution.
+    It finds the class probabilities p with the smallest Kullback-Leibler distance between the
+    binary probabilities ``r_l`` and those that p implies, ``p(plus_l) / (p(plus_l) +
+    p(minus_l))``. This is the criterion of Hastie and Tibshirani for codes other than one-vs-one.
+    The idea is that of Zadrozny (2001, 2002) and of Huang, Weng and Lin (2006). If a code does not
+    determine p, such as the minimal code, a very small pull towards the uniform distribution
+    selects the solution of largest entropy.
 
     Parameters
     ----------
     pull : float, default=1e-8
-        The strength of that pull.
+        The strength of the pull.
 
     Notes
     -----
-    Without don't-cares the problem is convex in p. With don't-cares on sides of several
-    classes it may have more than one minimum; the one reached from the uniform distribution is
-    returned.
+    Without don't-cares the problem is convex in p. With don't-cares and sides of several classes it
+    can have more than one minimum; the one reached from the uniform distribution is returned.
+
+    Note: without the pull, the result for a code that does not determine p would depend on where
+    the iteration starts and on rounding. Refusing such codes would leave the minimal code without
+    probabilities. The pull moves the solution of other codes by about its own size, 1e-8.
+
+    References
+    ----------
+    B. Zadrozny, "Reducing multiclass to binary by coupling probability estimates", Advances in
+    Neural Information Processing Systems 14, 2001 (published 2002).
+    T.-K. Huang, R. C. Weng and C.-J. Lin, "Generalized Bradley-Terry models and multi-class
+    probability estimates", Journal of Machine Learning Research 7, 2006.
 
     Examples
     --------
-    Two bits of a minimal code for four classes; nothing but the bits is known, so the classes
-    get their products:
+    Two bits of a minimal code for four classes. Only the bits are known, so the class probabilities
+    are their products:
 
     >>> from polychotomy import CodeCoupling, MinimalCode
     >>> codebook = MinimalCode().build(4)
@@ -53,7 +64,7 @@ class CodeCoupling(Decoder):
         self.pull = pull
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check what the declared state cannot say."""
+        """Check what the declared state cannot express."""
         super().check_state(sizes)
         require(is_number(self.pull) and self.pull >= 0.0, self, "has no valid pull")
 

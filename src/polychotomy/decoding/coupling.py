@@ -1,4 +1,4 @@
-"""Pairwise coupling: class probabilities that explain all pairwise ones."""
+"""Pairwise coupling: class probabilities that explain the pairwise ones."""
 
 from __future__ import annotations
 
@@ -27,23 +27,27 @@ class PairwiseCoupling(Decoder):
     Parameters
     ----------
     method : {"wu_lin_weng", "hastie_tibshirani", "markov"}, default="wu_lin_weng"
-        What makes class probabilities p explain the pairwise r.
+        The criterion by which class probabilities p explain the pairwise r.
 
-        - "wu_lin_weng": least ``sum (r_ji p_i - r_ij p_j)^2``, GALAR (18)-(21), the second
+        - "wu_lin_weng": the smallest ``sum (r_ji p_i - r_ij p_j)^2``, GALAR (18)-(21), the second
           method of Wu, Lin and Weng (2004); the linear system is solved exactly.
-        - "hastie_tibshirani": least Kullback-Leibler distance between r and
-          ``mu_ij = p_i / (p_i + p_j)``, GALAR (4), DUAN05 (1)-(2); solved by Newton's method
-          in log p where the papers use a slow fixed-point iteration.
+        - "hastie_tibshirani": the smallest Kullback-Leibler distance between r and
+          ``mu_ij = p_i / (p_i + p_j)``, GALAR (4), DUAN05 (1)-(2), by Newton's method in log p.
         - "markov": the first method of Wu, Lin and Weng, the stationary distribution of a
           Markov chain that moves between classes by r.
     pair_weights : None, "pair_sizes" or array-like of shape (n_columns,), default=None
-        The weights ``n_ij`` of "hastie_tibshirani", in the order of the code's columns: equal,
-        or the number of training rows of the two classes.
+        The weights ``n_ij`` of "hastie_tibshirani": equal (None), the number of training rows of
+        the two classes ("pair_sizes"), or given values in the order of the code's columns.
 
     Notes
     -----
-    For "hastie_tibshirani", r is kept within [1e-12, 1 - 1e-12]: beyond, the minimum lies at
-    infinity.
+    For "hastie_tibshirani", r is kept within [1e-12, 1 - 1e-12], because at 0 and 1 the minimum is
+    at infinity.
+
+    Note: the papers solve "hastie_tibshirani" by a fixed-point iteration, GALAR (7)-(9). It takes
+    many rounds if some r is near 0 or 1. In log p the problem is convex, and Newton's method takes
+    a few steps. "wu_lin_weng" is a linear system, solved exactly instead of by the iteration
+    (22)-(23).
 
     References
     ----------
@@ -72,7 +76,7 @@ class PairwiseCoupling(Decoder):
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """Return the configurations that are worth trying."""
+        """Return example configurations."""
         return [cls(method) for method in METHODS]
 
     def _fit(self, context: Context) -> None:
@@ -117,7 +121,7 @@ class PairwiseCoupling(Decoder):
 
 
 def warn_unconverged(count: int, who: str) -> None:
-    """Tell the user that some rows did not reach the tolerance."""
+    """Warn that some rows did not reach the tolerance."""
     if count:
         warnings.warn(
             f"{who}: {count} rows did not converge; their probabilities are approximate.",

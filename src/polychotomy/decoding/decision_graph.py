@@ -21,21 +21,21 @@ from .base import Context, Decoder, pairwise_preferences
 class DecisionGraph(Decoder):
     """Decision directed acyclic graph (DDAG) of one-vs-one machines.
 
-    The classes stand in a list; the first is played against the last, and the loser leaves the
-    list, until one is left (GALAR section 2.4; Platt, Cristianini and Shawe-Taylor 2000). A row
-    meets M - 1 of the machines. The result depends on the order of the list. An answer exactly
-    on the boundary goes to the first of the two.
+    The classes form a list. The machine of the first and the last class decides which of the two
+    leaves the list, until one class remains (GALAR section 2.4; Platt, Cristianini and Shawe-Taylor
+    2000). A row is seen by M - 1 machines. The result depends on the order of the list. An answer
+    exactly on the boundary goes to the first of the two.
 
     Parameters
     ----------
     order : array-like of shape (n_classes,), default=None
-        The class labels in the order of the list (class numbers, when decoding bare arrays); the
-        order of the classes by default.
+        The class labels in the order of the list (class numbers, to decode bare arrays); by default
+        the class order.
 
     Notes
     -----
-    The scores of `decode` are the round in which a class left the list; only their
-    largest, the class that stayed, has a meaning.
+    The scores of `decode` are the round in which a class left the list. Only the largest, that of
+    the class that remained, is meaningful.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class DecisionGraph(Decoder):
         self.order = order
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check what the declared state cannot say."""
+        """Check what the declared state cannot express."""
         super().check_state(sizes)
         once = len(np.unique(self.order_)) == sizes["M"]
         require(once, self, "has an order_ with a class twice")

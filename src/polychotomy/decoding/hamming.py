@@ -16,14 +16,14 @@ from .base import Decoder, preferences, prior_of
 
 @register("hamming")
 class HammingDecoding(Decoder):
-    """The class whose codeword is nearest to the signs of the answers.
+    """Choose the class whose codeword is nearest to the signs of the answers.
 
     A don't-care, and an answer exactly on the boundary, cost 1/2 (VANGESTEL section 5). Ties are
-    common: a one-vs-rest code takes the class of the largest answer (as the paper does),
-    any other the class of the smaller linear loss; then the larger class in the training
-    rows.
+    common. A one-vs-rest code then takes the class of the largest answer (as the paper does), any
+    other code the class of the smaller linear loss. Remaining ties go to the class with more
+    training rows.
 
-    The class scores are minus the distance, plus the tie-breaker squashed into (-1/6, 1/6).
+    The class scores are minus the distance, plus the tie-breaker mapped into (-1/6, 1/6).
 
     Examples
     --------

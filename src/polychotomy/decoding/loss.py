@@ -15,7 +15,7 @@ from ..core.registry import register
 from ..core.types import FloatArray
 from .base import Context, Decoder, prior_of
 
-# Beyond these margins the exponential and the squared loss would overflow.
+# Larger margins would overflow in the exponential and the squared loss.
 LARGEST_EXPONENT = 700.0
 LARGEST_SQUARED = 1e150
 
@@ -41,7 +41,9 @@ DONT_CARES = ("loss_at_zero", "ignored")
 
 @register("loss")
 class LossDecoding(Decoder):
-    """The class whose codeword has the least total loss (Allwein, Schapire and Singer 2000).
+    """Choose the class whose codeword has the smallest total loss.
+
+    The method of Allwein, Schapire and Singer (2000).
 
     Parameters
     ----------
@@ -50,8 +52,8 @@ class LossDecoding(Decoder):
         ``(1 - z)^2`` or ``-z``.
     dont_care : {"loss_at_zero", "ignored"}, default="loss_at_zero"
         What a class with a don't-care pays for that column: the loss at z = 0 (Allwein et al.),
-        or nothing (VANGESTEL). For one-vs-one the winner is the same: every class has as
-        many don't-cares.
+        or nothing (VANGESTEL). For one-vs-one the winner is the same, because every class has the
+        same number of don't-cares.
 
     Notes
     -----
@@ -74,7 +76,7 @@ class LossDecoding(Decoder):
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """Return the configurations that are worth trying."""
+        """Return example configurations."""
         return [cls(loss) for loss in LOSSES]
 
     def _fit(self, context: Context) -> None:

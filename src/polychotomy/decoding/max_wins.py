@@ -20,7 +20,7 @@ class MaxWins(Decoder):
     common: they are broken by the summed confidence of the machines, then by the size of the
     class in the training rows, then by class order.
 
-    The class scores are the votes plus the summed confidence squashed into (-1/3, 1/3).
+    The class scores are the votes plus the summed confidence mapped into (-1/3, 1/3).
 
     Examples
     --------
@@ -28,7 +28,7 @@ class MaxWins(Decoder):
     >>> MaxWins().decode([[0.9, 0.6, 0.8]]).argmax(axis=1)
     array([0])
 
-    In this cycle every class has one vote, and the confidence decides:
+    In this cycle every class has one vote, so the confidence decides:
 
     >>> MaxWins().decode([[0.9, 0.3, 0.6]]).round(2)
     array([[1.06, 0.92, 1.03]])

@@ -20,7 +20,7 @@ from .base import Context, Decoder, Scorer, pairwise_preferences, pairwise_sums,
 @stored("fitted.nesting_level")
 @dataclass(frozen=True)
 class Level:
-    """A nested one-vs-one system for the rows that the level above left undecided."""
+    """A nested one-vs-one system for the rows that are still tied at the level above."""
 
     classes: IntArray
     columns: IntArray
@@ -42,10 +42,9 @@ class Level:
 class Nesting(Decoder):
     """Nesting one-vs-one (NEST): new machines for the rows on which the vote is tied.
 
-    The training rows on which the most votes are shared train a new one-vs-one system, whose
-    tied rows train another, until none is left (GALAR section 2.8; Liu, Hao and Yang 2007). A
-    region with rows of one class is given to that class, one with two gets a single
-    machine.
+    The training rows with tied votes train a new one-vs-one system. Its tied rows train another
+    one, until no row is tied (GALAR section 2.8; Liu, Hao and Yang 2007). If the tied rows have
+    one class, that class is chosen; if they have two, a single machine decides.
 
     Parameters
     ----------
@@ -55,14 +54,14 @@ class Nesting(Decoder):
     Attributes
     ----------
     levels_ : list of Level
-        The nested systems, the outermost left out.
+        The nested systems, without the outermost.
 
     Notes
     -----
-    Where the undecided training rows do not become fewer, where they are too few for the learner,
-    or where `max_depth` is reached, rows that are still tied are decided by weighted voting among
-    the classes of the last level (the largest sum of confidence), then by class size; so it always
-    ends. Nested machines vote with their own outputs: their rows are too few to calibrate them.
+    If the number of tied training rows does not fall, if they are too few for the learner, or if
+    `max_depth` is reached, nesting stops. Rows that are still tied are decided by weighted voting
+    among the classes of the last level (the largest sum of confidence), then by class size. Nested
+    machines vote with their own outputs, because they have too few rows to calibrate them.
 
     Examples
     --------
@@ -87,7 +86,7 @@ class Nesting(Decoder):
         self.max_depth = max_depth
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check what the declared state cannot say."""
+        """Check what the declared state cannot express."""
         super().check_state(sizes)
         book, last = self.codebook_, len(self.levels_) - 1
         for number, level in enumerate(self.levels_):
@@ -102,7 +101,7 @@ class Nesting(Decoder):
             require(same, self, "has a level of other pairs")
 
     def check_inputs(self, n_features: int) -> None:
-        """Check that the machines of all levels can read rows of so many inputs."""
+        """Check that the machines of all levels can read rows of this many inputs."""
         for level in self.levels_:
             check = getattr(level.scorer, "check_inputs", None)
             if check is not None:
@@ -111,8 +110,8 @@ class Nesting(Decoder):
     def _fit(self, context: Context) -> None:
         if context.training is None or context.refit is None or context.X is None:
             raise ValueError(
-                "Nesting needs the inputs, the machines' scores of the training rows, and a way "
-                "to train new machines."
+                "Nesting needs the inputs X, the machines' scores of the training rows, and refit, "
+                "in its context."
             )
         self.levels_: list[Level] = []
         pairs = pairwise_preferences(context.training, context.codebook)
@@ -135,7 +134,7 @@ class Nesting(Decoder):
 
     def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
         if not hasattr(self, "levels_"):
-            raise ValueError("Nesting has to be fitted before it can decode.")
+            raise ValueError("Nesting must be fitted before it can decode.")
         pairs = pairwise_preferences(margins, codebook)
         votes = count_votes(pairs, codebook.n_classes)
         confidence = pairwise_sums(pairs, codebook.n_classes)
@@ -159,13 +158,13 @@ class Nesting(Decoder):
 
 
 def inner_columns(classes: IntArray, codebook: Codebook) -> IntArray:
-    """Return the columns in which no other than some classes take part."""
+    """Return the columns in which only these classes take part."""
     inside = np.isin(np.arange(codebook.n_classes), classes)
     return np.flatnonzero(~(codebook.matrix[~inside] != 0).any(axis=0))
 
 
 def is_tied(votes: FloatArray) -> Any:
-    """Say for which rows several classes share the most votes."""
+    """Return, for every row, whether several classes share the most votes."""
     return (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1
 
 
@@ -184,7 +183,7 @@ def _level_votes(level: Level, X: Any, codebook: Codebook) -> tuple[FloatArray, 
 
 
 def _one_winner(votes: FloatArray, confidence: FloatArray, prior: FloatArray) -> FloatArray:
-    # Rows that no level decides go to the largest sum of confidence: weighted voting.
+    # Rows that no level decides go to the class with the largest sum of confidence.
     decisive = np.where(is_tied(votes)[:, None], confidence, votes)
     best = decisive == decisive.max(axis=1, keepdims=True)
     decisions = np.zeros_like(votes)
@@ -194,7 +193,7 @@ def _one_winner(votes: FloatArray, confidence: FloatArray, prior: FloatArray) ->
 
 
 def count_votes(pairs: FloatArray, n_classes: int) -> FloatArray:
-    """Count the pairs each class wins; an answer exactly on the boundary is nobody's."""
+    """Count the pairs each class wins; an answer exactly on the boundary counts for neither."""
     votes = np.zeros((n_classes, len(pairs)))
     columns = np.ascontiguousarray(pairs.T)
     for column, i, j in zip(columns, *pair_columns(n_classes), strict=True):

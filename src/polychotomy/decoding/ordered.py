@@ -23,14 +23,14 @@ from .base import Context, Decoder, preferences
 class DynamicallyOrdered(Decoder):
     """Dynamically ordered one-vs-rest (DOO): naive Bayes orders, the first "yes" wins.
 
-    For every row a naive Bayes classifier of the inputs puts the classes in order, and the
-    first class whose one-vs-rest machine is positive is taken (GALAR section 3.2; Hong et al.
-    2008). Where no machine is positive, the largest answer wins.
+    For every row, a naive Bayes classifier of the inputs orders the classes, and the first class
+    whose one-vs-rest machine is positive is chosen (GALAR section 3.2; Hong et al. 2008). If no
+    machine is positive, the largest answer wins.
 
     Parameters
     ----------
     orderer : classifier with `predict_proba`, default=None
-        What orders the classes; `sklearn.naive_bayes.GaussianNB` by default.
+        The classifier that orders the classes; `sklearn.naive_bayes.GaussianNB` by default.
 
     Examples
     --------
@@ -61,13 +61,13 @@ class DynamicallyOrdered(Decoder):
         return self.orderer is not None and bool(get_tags(self.orderer).input_tags.sparse)
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check what the declared state cannot say."""
+        """Check what the declared state cannot express."""
         super().check_state(sizes)
         classes = np.asarray(getattr(self.orderer_, "classes_", None)).tolist()
         require(classes == list(range(sizes["M"])), self, "has no valid orderer_")
 
     def check_inputs(self, n_features: int) -> None:
-        """Check that it can read rows of so many inputs."""
+        """Check that it can read rows of this many inputs."""
         same = getattr(self.orderer_, "n_features_in_", None) == n_features
         require(same, self, "has an orderer of other inputs")
 
@@ -103,7 +103,7 @@ class DynamicallyOrdered(Decoder):
         return decisions
 
     def _likelihood(self, X: Any) -> FloatArray:
-        # The probabilities of naive Bayes are often 0 for all classes but one; not so their logs.
+        # The probabilities of naive Bayes are often 0 for all classes but one; their logs are not.
         in_logs = getattr(self.orderer_, "predict_joint_log_proba", None)
         likelihood: FloatArray = self.orderer_.predict_proba(X) if in_logs is None else in_logs(X)
         return likelihood

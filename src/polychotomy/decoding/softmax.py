@@ -20,7 +20,7 @@ from ..core.types import FloatArray, IntArray
 from ._softmax_fit import HeldOutRows, choose_strength, choosing_folds
 from .base import ROWS_AT_ONCE, Context, Decoder, Fold, canonical
 
-# Beyond this, exponents are taken relative to the largest before they overflow.
+# Larger scores are computed relative to the largest, before they overflow.
 LARGEST_SCORE = 1e300
 # DUAN03 section 3.2
 PAPER_C = tuple(2.0**power for power in range(-15, 16))
@@ -38,28 +38,30 @@ class SoftMax(Decoder):
     Parameters
     ----------
     C : "cv", float or None, default="cv"
-        The weight of the likelihood. "cv" chooses it among `C_values` by cross-validation (SMC):
-        of those whose error is within 5 % of the least, and whose NLL is within 5 % of the
-        least among these, the smallest (DUAN03 section 3.2). None leaves the penalty
-        out (SSMC, section 3.3).
+        The weight of the likelihood. "cv" chooses it from `C_values` by cross-validation (SMC):
+        among the values whose error is within 5 % of the smallest, and then those whose NLL is
+        within 5 % of the smallest, it takes the smallest C (DUAN03 section 3.2). None removes the
+        penalty (SSMC, section 3.3).
     C_values : sequence of float, default=None
         The values tried by "cv"; ``2^-15, 2^-14, ..., 2^15`` by default.
 
     Attributes
     ----------
     C_ : float or None
-        The value of C that was used.
+        The value of C in use.
     weights_ : ndarray of shape (n_classes, n_features + 1)
         The weights of every class, its bias last. For one-vs-one the features of class k are
         its scores against the other classes in class order.
 
     Notes
     -----
-    The papers solve for ``log w``, which never reaches the bound ``w = 0`` where the optimum
-    often lies. The problem is convex in w itself, and is solved there by a projected
-    Newton method. Without a penalty, separable scores have no finite optimum: a penalty is
-    lowered step by step, and no further once the mean NLL is below n_classes / n_rows, that of
-    Platt's smoothed targets.
+    Note: the papers solve for ``log w``, which never reaches the bound ``w = 0``, where the optimum
+    often is. In w itself the problem is convex, with simple bounds, and a projected Newton method
+    reaches the bound exactly.
+
+    Without a penalty, separable scores have no finite optimum. So a penalty is lowered step by
+    step, but only until the mean NLL is below n_classes / n_rows, that of Platt's smoothed
+    targets.
 
     Examples
     --------
@@ -91,11 +93,11 @@ class SoftMax(Decoder):
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """Return the configurations that are worth trying."""
+        """Return example configurations."""
         return [cls(), cls(C=None)]
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check what the declared state cannot say."""
+        """Check what the declared state cannot express."""
         super().check_state(sizes)
         width = 2 if self.codebook_.rest is not None else sizes["M"]
         require(sizes["w"] == width, self, "has weights_ of another code")
@@ -133,7 +135,7 @@ class SoftMax(Decoder):
 
     def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
         if not hasattr(self, "weights_"):
-            raise ValueError("SoftMax has to be fitted before it can decode.")
+            raise ValueError("SoftMax must be fitted before it can decode.")
         assert margins.mean is not None
         features = class_features(margins.mean, codebook)
         return class_probabilities(features, self.weights_)
@@ -147,9 +149,12 @@ class SoftMax(Decoder):
         folds: Sequence[Fold],
         n_threads: int = 1,
     ) -> FloatArray:
-        """Decode the rows of every fold by fits on others, all fits in one call of the core.
+        """Decode the rows of every fold by fits on other rows, all fits in one native call.
 
-        See `Decoder.cross_fit`; C is chosen by the folds of the training rows.
+        See `Decoder.cross_fit`. C is chosen by the folds of the training rows.
+
+        Note: a search fits up to 31 values of C in every fold of every cell. One fit at a time,
+        in NumPy, took longer than training the machines; that solver is now the tests' twin.
 
         Examples
         --------
@@ -188,7 +193,7 @@ class SoftMax(Decoder):
 
 
 def class_features(scores: FloatArray, codebook: Codebook) -> FloatArray:
-    """Lay out the inputs of every class along the last axis, the last of them 1 for the bias."""
+    """Return the features of every class along the last axis; the last is 1, for the bias."""
     n_classes = codebook.n_classes
     if codebook.rest is not None:
         features = np.ones((*scores.shape[:-1], n_classes, 2))
@@ -203,7 +208,7 @@ def class_features(scores: FloatArray, codebook: Codebook) -> FloatArray:
 
 
 def class_probabilities(features: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return (1) or (7) for features of any size; both may have one more dimension in front."""
+    """Return (1) or (7) for features of any size; both may have an additional first dimension."""
     per_row = weights[..., None, :, :]
     with np.errstate(over="ignore", invalid="ignore"):
         scores = _weighted_sum(features, per_row)
@@ -220,7 +225,7 @@ def class_probabilities(features: FloatArray, weights: FloatArray) -> FloatArray
 
 
 def _weighted_sum(features: FloatArray, weights: FloatArray) -> FloatArray:
-    """Add up in the order of the features, so that the sums do not depend on the other rows."""
+    """Sum in the order of the features, so that a row's sum does not depend on other rows."""
     total: FloatArray = features[..., 0] * weights[..., 0]
     for place in range(1, features.shape[-1]):
         total += features[..., place] * weights[..., place]

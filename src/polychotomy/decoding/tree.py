@@ -25,7 +25,7 @@ SELECTIONS = ("centred", "random")
 @stored("fitted.tree_node")
 @dataclass
 class Node:
-    """A node: the pair it asks, and its children; a leaf has a pair of None."""
+    """A node: the pair of classes that it compares, and its children; None in a leaf."""
 
     classes: tuple[int, ...]
     pair: tuple[int, int] | None = None
@@ -38,7 +38,7 @@ class Node:
     }
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check that descending ends, and asks about classes of the node only."""
+        """Check that descending ends, and that a node compares two of its own classes."""
         require(_class_numbers(self.classes) and len(self.classes) > 0, self, "has no classes")
         require(list(self.classes) == sorted(set(self.classes)), self, "has classes out of order")
         if self.pair is None and self.children is None:
@@ -50,12 +50,12 @@ class Node:
         assert self.children is not None
         known = set(self.pair) <= set(self.classes) and self.pair[0] < self.pair[1]
         require(known, self, "asks about other classes than its own")
-        # A node is checked after its children; fewer classes below mean that descending ends.
+        # Children have fewer classes than their parent, so descending ends.
         smaller = all(set(child.classes) < set(self.classes) for child in self.children)
         require(smaller, self, "has a child with classes of its own")
 
     def depth(self) -> int:
-        """Return the number of questions on the longest way down."""
+        """Return the number of comparisons on the longest path."""
         return 0 if self.children is None else 1 + max(c.depth() for c in self.children)
 
 
@@ -65,18 +65,18 @@ def _class_numbers(values: Any) -> bool:
 
 @register("binary_tree")
 class BinaryTree(Decoder):
-    """Binary tree of one-vs-one machines (BTC): one question can rule out several classes.
+    """Binary tree of one-vs-one machines (BTC): one comparison can rule out several classes.
 
-    A node holds classes and asks the machine of two of them; a class all of whose training
-    rows fall clearly on one side is ruled out on the other (GALAR section 2.7; Fei and Liu
-    2006). If the questions of all pairs leave every other class on both sides, the node is a
-    leaf with several classes, among which the machines vote.
+    A node has some classes, and asks the machine of two of them. If all training rows of a class
+    are clearly on one side, the class is ruled out on the other (GALAR section 2.7; Fei and Liu
+    2006). If every pair leaves all other classes on both sides, the node is a leaf with several
+    classes, and their machines vote.
 
     Parameters
     ----------
     selection : {"centred", "random"}, default="centred"
         How a node chooses its pair: the classes whose centres are nearest to the mean of the
-        centres of the node's classes, which balances the tree, or by lot.
+        centres of the node's classes, which balances the tree, or at random.
     threshold : float, default=0.05
         A class with a training row whose probability is nearer than this to 1/2 stays on both
         sides.
@@ -88,9 +88,9 @@ class BinaryTree(Decoder):
 
     Notes
     -----
-    Pairs are tried in the order of the summed distance of their classes to the mean centre.
-    The scores of `decode` are 0 for classes ruled out; among several classes of
-    a leaf, 1 plus their rank by votes.
+    Pairs are tried in the order of the summed distance of their classes to the mean centre. The
+    scores of `decode` are 0 for classes that are ruled out, and 1 plus the rank by votes among the
+    classes of a leaf.
 
     Examples
     --------
@@ -116,11 +116,11 @@ class BinaryTree(Decoder):
 
     @classmethod
     def examples(cls) -> list[Self]:
-        """Return the configurations that are worth trying."""
+        """Return example configurations."""
         return [cls(selection) for selection in SELECTIONS]
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check what the declared state cannot say."""
+        """Check what the declared state cannot express."""
         super().check_state(sizes)
         same = sorted(self.root_.classes) == list(range(sizes["M"]))
         require(same, self, "is for other classes")
@@ -128,7 +128,7 @@ class BinaryTree(Decoder):
     def _fit(self, context: Context) -> None:
         one_of(self.selection, "selection", SELECTIONS)
         if not 0.0 <= self.threshold <= 0.5:
-            raise ValueError(f"threshold must lie in [0, 0.5], got {self.threshold!r}.")
+            raise ValueError(f"threshold must be in [0, 0.5], got {self.threshold!r}.")
         if context.training is None:
             raise ValueError("BinaryTree needs the machines' scores of the training rows.")
         r = pairwise_probabilities(context.training, context.codebook)
@@ -144,7 +144,7 @@ class BinaryTree(Decoder):
 
     def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
         if not hasattr(self, "root_"):
-            raise ValueError("BinaryTree has to be fitted before it can decode.")
+            raise ValueError("BinaryTree must be fitted before it can decode.")
         r = pairwise_probabilities(margins, codebook)
         scores = np.zeros((len(r), codebook.n_classes))
         self._descend(self.root_, np.arange(len(r)), r, codebook, scores)
@@ -192,7 +192,7 @@ def grow(classes: tuple[int, ...], reach: Any, chooser: Any) -> Node:
         others = [k for k in classes if k not in (i, j)]
         left = tuple(k for k in classes if k == i or (k in others and reach[i, j, k, 0]))
         right = tuple(k for k in classes if k == j or (k in others and reach[i, j, k, 1]))
-        # Accepted unless every other class stands on both sides, step (h).
+        # Accepted unless every other class is on both sides, step (h).
         if not others or len(left) + len(right) < 2 * len(others) + 2:
             children = (grow(left, reach, chooser), grow(right, reach, chooser))
             return Node(classes, (i, j), children)
@@ -200,7 +200,7 @@ def grow(classes: tuple[int, ...], reach: Any, chooser: Any) -> Node:
 
 
 def _sides(r: FloatArray, y: IntArray, n_classes: int, threshold: float) -> Any:
-    """Say for each pair (i, j) whether class k is to be kept beside i (0) and beside j (1)."""
+    """Return for each pair (i, j) whether class k is kept on the side of i (0) and of j (1)."""
     reach = np.zeros((n_classes, n_classes, n_classes, 2), dtype=bool)
     for k in range(n_classes):
         answers = r[y == k]

@@ -25,17 +25,17 @@ from .base import (
 class ValuedPreference(Decoder):
     """Learning valued preference for classification (LVPC).
 
-    Every pair of answers is split into strict preference, conflict and ignorance, GALAR (11),
-    and a class collects its preferences, half of its conflicts, and its share by class size of
-    what is not known, (12). For normalised answers and equal class sizes the winner is that of
-    `WeightedVoting`; the two differ for answers that are not normalised (``R[:, j, i]`` other than
-    ``1 - R[:, i, j]``).
+    Every pair of answers is split into strict preference, conflict and ignorance, GALAR (11), and
+    a class collects its preferences, half of its conflicts, and a share of the ignorance in
+    proportion to its size, (12). For normalised answers and equal class sizes the winner is that
+    of `WeightedVoting`; the two differ for answers that are not normalised (``R[:, j, i]`` other
+    than ``1 - R[:, i, j]``).
 
     Parameters
     ----------
     class_sizes : array-like of shape (n_classes,), default=None
-        The sizes ``N_i``; those of the training rows by default, or equal ones where there are
-        no training rows.
+        The sizes ``N_i``; by default those of the training rows, or equal sizes without
+        training rows.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from .base import Decoder, pairwise_probabilities, prior_of
 
 @register("weighted_voting")
 class WeightedVoting(Decoder):
-    """Weighted voting: the class with the largest sum of pairwise probabilities (WV).
+    """Weighted voting: choose the class with the largest sum of pairwise probabilities (WV).
 
     GALAR (3). Ties are broken by the size of the class in the training rows.
 

@@ -14,11 +14,11 @@ from .base import Decoder, prior_of
 
 @register("winner_takes_all")
 class WinnerTakesAll(Decoder):
-    """The class whose one-vs-rest machine answers with the most confidence (WTA, MAX).
+    """Choose the class whose one-vs-rest machine is most confident (WTA, MAX).
 
     GALAR (25), DUAN05 section 2.1. With binary probabilities the class probabilities are
-    ``p_k / sum p`` (DUAN03 section 4), and where all p are 0, equal. With scores there are no
-    class probabilities.
+    ``p_k / sum p`` (DUAN03 section 4), or equal if all p are 0. With scores there are no class
+    probabilities.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class WinnerTakesAll(Decoder):
     codes = frozenset({"one_vs_rest"})
 
     def yields_probabilities(self, calibrated: bool) -> bool:
-        """Say whether `decode` returns class probabilities: it does for binary ones."""
+        """Return whether `decode` returns class probabilities: only if it gets binary ones."""
         return calibrated
 
     def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:

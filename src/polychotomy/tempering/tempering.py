@@ -21,10 +21,10 @@ class Tempering(Part, BaseEstimator):
     """Sharpen or flatten class probabilities, and shift them between classes.
 
     ``p' = softmax((1 + d) z + b)``, where z is log p centred over the classes; d is the same for
-    all classes, and every class has its own b. They minimise the negative log-likelihood with the penalties
-    ``l_d / 2 d^2 + l_b / 2 |b|^2``, whose strengths are found by empirical Bayes. If the rows give
-    no reason to change the probabilities, they stay as they are. Fit it on probabilities of rows
-    that no earlier stage has seen.
+    all classes, and every class has its own b. They minimise the negative log-likelihood with the
+    penalties ``l_d / 2 d^2 + l_b / 2 |b|^2``, whose strengths are found by empirical Bayes. If the
+    rows give no reason to change the probabilities, they stay as they are. Fit it on
+    probabilities of rows that no earlier stage has seen.
 
     Parameters
     ----------
