@@ -1,4 +1,4 @@
-"""What all kernels share. A kernel is one class in one file; it registers itself."""
+"""The base class of all kernels. A kernel is one registered class in one file."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class OnDemand(NamedTuple):
-    """The kernel of some rows, of which a solver asks for what it needs.
+    """The kernel of some rows, computed when a solver asks for it.
 
     Attributes
     ----------
     diagonal : ndarray of shape (n_rows,)
         The kernel of every row with itself.
     tile : callable
-        Returns the kernel between a few rows and a slice of all.
+        Returns the kernel between a few rows and a slice of all rows.
     """
 
     diagonal: FloatArray
@@ -34,15 +34,19 @@ class OnDemand(NamedTuple):
 
 @dataclass(frozen=True)
 class Kernel(Part):
-    """Base of all kernels: a value with all its parameters settled.
+    """Base of all kernels: a value with fixed parameters.
 
-    A kernel of your own is a frozen dataclass with a method `between`. Its fields may be `gamma`,
-    `degree` and `coef0`, which it gets from the machine's parameters of these names.
+    Your own kernel is a frozen dataclass with a method `between`. Its fields may be `gamma`,
+    `degree` and `coef0`, which are set from the machine's parameters of these names.
+
+    Note: a kernel is a class, not a function with a name. So each kernel brings what it can do
+    faster (a Gram matrix from shared distances, tiles, a diagonal) and what it allows (`sigma2`,
+    on-demand rows). Before, files asked for the kernel's name, and a new kernel touched eight.
 
     Attributes
     ----------
     name : str
-        The string by which it can be asked for.
+        The name under which `register` registered it.
     is_linear : bool
         Whether it is the inner product of the inputs themselves.
     is_precomputed : bool
@@ -83,7 +87,7 @@ class Kernel(Part):
         raise NotImplementedError
 
     def gram(self, rows: SharedRows, n_threads: int = 1) -> FloatArray:
-        """Return the Gram matrix of training rows, from what they share where that serves."""
+        """Return the Gram matrix of training rows, from shared distances or products if any."""
         return self.between(rows.X, rows.X)
 
     def gram_of(self, X: Any, rows: IntArray) -> FloatArray:
@@ -97,11 +101,11 @@ class Kernel(Part):
         return np.array([np.asarray(self.between(row, row)).item() for row in rows])
 
     def is_semidefinite(self, X: Any) -> bool:
-        """Whether the Gram matrix is known to be positive semidefinite, but for rounding."""
+        """Whether the Gram matrix is known to be positive semidefinite, up to rounding."""
         return False
 
     def on_demand(self, X: Any, rows: IntArray) -> OnDemand:
-        """Return the kernel of some rows of X, row numbers ascending, without a Gram matrix."""
+        """Return the kernel of some rows of X (ascending numbers) without a Gram matrix."""
         part = some_rows(X, rows)
         return OnDemand(
             self.diagonal(part), lambda some, all_: self.between(part[some], part[all_])
@@ -109,7 +113,7 @@ class Kernel(Part):
 
     @classmethod
     def magnitude(cls, X: Any) -> float | None:
-        """Return a bound of the distances or products of rows; None if it is not known."""
+        """Return a bound of the distances or products of rows; None if unknown."""
         return float(4.0 * squared_norms(X).max(initial=0.0))
 
     @classmethod
@@ -119,7 +123,7 @@ class Kernel(Part):
 
 
 def some_rows(X: Any, rows: IntArray) -> Any:
-    """Return rows of X; X itself for all of them, as row numbers ascend."""
+    """Return some rows of X; X itself if all are wanted, because row numbers ascend."""
     return X if len(rows) == X.shape[0] else X[rows]
 
 

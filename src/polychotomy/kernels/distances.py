@@ -13,7 +13,7 @@ from ..core.types import FloatArray
 
 def squared_distances(X: Any, Z: Any = None) -> FloatArray:
     """Return the squared Euclidean distance between every row of X and every row of Z."""
-    # Imported here, because it would add much to the time that importing the library takes.
+    # Imported here, because it is slow to import.
     from sklearn.metrics.pairwise import euclidean_distances
 
     distances: FloatArray = euclidean_distances(X, Z, squared=True)
@@ -43,7 +43,7 @@ def squared_norms(X: Any) -> FloatArray:
 
 
 def _with_small_indices(X: Any) -> Any:
-    """Return a sparse matrix with indices of 32 bits, all that scikit-learn's distances take."""
+    """Return a sparse matrix with 32-bit indices, which scikit-learn's distances require."""
     rows = csr_matrix(X)
     indices, starts = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
     return csr_matrix((rows.data, indices, starts), shape=rows.shape)

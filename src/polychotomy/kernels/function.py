@@ -1,4 +1,4 @@
-"""A function of the user's as a kernel."""
+"""A function given by the user as a kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .base import Kernel
 
 @dataclass(frozen=True)
 class Function(Kernel):
-    """A function of two matrices as a kernel; it has no name, and no model file can hold it.
+    """A function of two matrices as a kernel; it has no name and cannot be saved in a model file.
 
     Parameters
     ----------
@@ -37,5 +37,5 @@ class Function(Kernel):
 
     @classmethod
     def magnitude(cls, X: Any) -> float | None:
-        """Return nothing: what the function does is not known."""
+        """Return None, because the function is unknown."""
         return None

@@ -17,12 +17,12 @@ from .distances import inner_products, squared_distances, squared_norms
 if TYPE_CHECKING:
     from .gram import SharedRows
 
-# Beyond, gamma times squared norms, the rounding of squared distances shows in the kernel.
+# If gamma times a squared norm is larger, rounding of squared distances affects the kernel.
 FAR_FROM_ZERO = 1e6
 
 
 def exponential_of(distances: FloatArray, gamma: float, n_threads: int = 1) -> FloatArray:
-    """Return ``exp(-gamma distance)``. The core's exponential is faster than NumPy's."""
+    """Return ``exp(-gamma distance)``. The native exponential is faster than NumPy's."""
     kernel = recycled_empty(distances.shape)
     _core.gaussian_of_distances(np.ascontiguousarray(distances), kernel, gamma, n_threads)
     return kernel
@@ -73,17 +73,17 @@ class Gaussian(Kernel):
         return np.ones(X.shape[0])
 
     def is_semidefinite(self, X: Any) -> bool:
-        """Whether the Gram matrix is known to be positive semidefinite, but for rounding.
+        """Whether the Gram matrix is known to be positive semidefinite, up to rounding.
 
-        Squared distances lose digits between rows that are far from 0, and there it need not be.
+        Squared distances lose digits if rows are far from 0, and then it need not be.
         """
         with np.errstate(over="ignore"):
             return bool(self.gamma * squared_norms(X).max() <= FAR_FROM_ZERO)
 
     def on_demand(self, X: Any, rows: IntArray) -> OnDemand:
-        """Return the kernel of some rows of X, row numbers ascending, without a Gram matrix."""
+        """Return the kernel of some rows of X (ascending numbers) without a Gram matrix."""
         part = some_rows(X, rows)
-        # gamma |x|^2 of every row once; a tile then takes one product of matrices and one pass.
+        # With gamma |x|^2 of every row, a tile takes one matrix product and one pass.
         terms = self.gamma * squared_norms(part)
 
         def tile(some: IntArray, all_: slice) -> FloatArray:

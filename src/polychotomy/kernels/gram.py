@@ -15,9 +15,9 @@ from .base import Kernel
 from .distances import city_block_distances, inner_products, squared_distances
 from .settle import kernel_class
 
-# Blocks of a kernel between new rows and training rows hold at most this many numbers.
+# Blocks of a kernel between new rows and training rows have at most this many numbers.
 BLOCK_ENTRIES = 1 << 23
-# Deviations of inputs that differ by more than this are warned about.
+# If the standard deviations of inputs differ by a larger factor, there is a warning.
 SCALE_RATIO = 1e3
 
 
@@ -31,7 +31,8 @@ class SharedRows:
     """
 
     def __init__(self, X: Any) -> None:
-        # The solvers work in double precision; single would lose digits in the distances already.
+        # Note: always double precision. Distances of single-precision inputs lose digits that the
+        # solvers would then treat as exact.
         self.X = X if X.dtype == np.float64 else X.astype(np.float64)
         self._latest: tuple[Kernel, FloatArray] | None = None
 
@@ -52,22 +53,22 @@ class SharedRows:
         return inner_products(self.X, self.X)
 
     def has_gram(self, kernel: Kernel) -> bool:
-        """Whether the Gram matrix of all rows is there already."""
+        """Whether the Gram matrix of all rows has been computed."""
         return self._latest is not None and self._latest[0] == kernel
 
     def gram_of(self, kernel: Kernel, rows: IntArray) -> FloatArray:
-        """Return the Gram matrix of some rows, without computing that of all."""
+        """Return the Gram matrix of some rows, without computing that of all rows."""
         return np.ascontiguousarray(kernel.gram_of(self.X, rows), dtype=np.float64)
 
     def gram(self, kernel: Kernel, n_threads: int = 1) -> FloatArray:
-        """Return the Gram matrix of all rows; the latest is kept."""
+        """Return the Gram matrix of all rows; only the latest is kept."""
         if self._latest is None or self._latest[0] != kernel:
             self._latest = (kernel, np.ascontiguousarray(kernel.gram(self, n_threads)))
         return self._latest[1]
 
 
 def prepare_rows(kernel: Any, X: Any) -> SharedRows:
-    """Return training rows, after checking that the kernel of an estimator can take them."""
+    """Return training rows, after checking that the kernel of an estimator accepts them."""
     kind = kernel_class(kernel)
     warn_of_scales(kind, X)
     rows = SharedRows(X)
@@ -85,7 +86,7 @@ def check_square(kernel: Any, X: Any) -> None:
 
 
 def _check_sizes(kind: type[Kernel], X: Any) -> None:
-    """Check that no distance or product of rows overflows, and say so if all of them vanish."""
+    """Check that no distance or product of rows overflows; warn if all of them underflow."""
     with np.errstate(over="ignore"):
         largest = kind.magnitude(X)
     if largest is None:
@@ -97,21 +98,21 @@ def _check_sizes(kind: type[Kernel], X: Any) -> None:
         )
     if largest < np.finfo(np.float64).tiny and abs(X).max() > np.finfo(np.float64).tiny:
         warnings.warn(
-            f"X has no entry larger than {abs(X).max():.0e}, the square of which is 0 but for "
-            f"rounding, so that kernel={kind.name!r} cannot tell rows apart. Scale the inputs, for "
-            "example with make_pipeline(MaxAbsScaler(), ...).",
+            f"X has no entry larger than {abs(X).max():.0e}, whose square underflows to 0, so "
+            f"kernel={kind.name!r} cannot tell rows apart. Scale the inputs, for example with "
+            "make_pipeline(MaxAbsScaler(), ...).",
             UserWarning,
             stacklevel=2,
         )
 
 
 def warn_of_scales(kind: type[Kernel], X: Any) -> None:
-    """Say so if one input of a kernel drowns the others, which scaling would prevent."""
+    """Warn if one input dominates the others in the kernel, which scaling would prevent."""
     if not kind.warns_of_scales() or issparse(X) or X.shape[0] < 2:
         return
     with np.errstate(over="ignore", invalid="ignore"):
         deviations = np.std(X, axis=0, dtype=np.float64)
-        # An input that is constant but for rounding does not count.
+        # An input that is constant up to rounding does not count.
         varies = deviations > 1e-12 * np.abs(X).max(axis=0)
     deviations = deviations[np.isfinite(deviations) & varies]
     if len(deviations) < 2:
@@ -119,8 +120,8 @@ def warn_of_scales(kind: type[Kernel], X: Any) -> None:
     ratio = deviations.max() / deviations.min()
     if ratio > SCALE_RATIO:
         warnings.warn(
-            f"The scales of the inputs differ by a factor of {ratio:.0e}, so that a Gaussian "
-            "kernel sees hardly any but the largest. Scale them, for example with "
+            f"The scales of the inputs differ by a factor of {ratio:.0e}, so a Gaussian kernel "
+            "depends almost only on the largest. Scale them, for example with "
             "make_pipeline(StandardScaler(), ...).",
             UserWarning,
             stacklevel=2,

@@ -25,8 +25,8 @@ class Laplacian(Kernel):
     Parameters
     ----------
     gamma : float, default=1.0
-        Its width. With "scale" the deviation takes the place of the variance, so that the unit of
-        the inputs does not matter.
+        Its width. "scale" divides by the standard deviation instead of the variance, so that the
+        unit of the inputs does not matter.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Laplacian(Kernel):
         return np.ones(X.shape[0])
 
     def is_semidefinite(self, X: Any) -> bool:
-        """Whether the Gram matrix is known to be positive semidefinite: it always is."""
+        """Whether the Gram matrix is known to be positive semidefinite: always."""
         return True
 
     @classmethod

@@ -42,5 +42,5 @@ class Linear(Kernel):
         return squared_norms(X)
 
     def is_semidefinite(self, X: Any) -> bool:
-        """Whether the Gram matrix is known to be positive semidefinite: it always is."""
+        """Whether the Gram matrix is known to be positive semidefinite: always."""
         return True

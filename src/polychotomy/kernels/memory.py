@@ -1,4 +1,4 @@
-"""How much memory kernels may take."""
+"""The memory that kernels may use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..core.checks import positive_number
 
 
 def settle_memory_limit(memory_limit: Any) -> float:
-    """Return a memory limit in bytes; by default half of what is free."""
+    """Return a memory limit in bytes; by default half of the free memory."""
     if memory_limit is None:
         return 0.5 * _free_memory()
     return positive_number(memory_limit, "memory_limit")
@@ -19,5 +19,5 @@ def _free_memory() -> int:
     try:
         return int(os.sysconf("SC_AVPHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, OSError, ValueError):
-        # Not known on this system: a cautious guess.
+        # Unknown on this system: a cautious guess.
         return 4 << 30

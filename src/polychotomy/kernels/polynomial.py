@@ -58,7 +58,7 @@ class Polynomial(Kernel):
         return self._of(squared_norms(X))
 
     def is_semidefinite(self, X: Any) -> bool:
-        """Whether the Gram matrix is known to be positive semidefinite, but for rounding."""
+        """Whether the Gram matrix is known to be positive semidefinite, up to rounding."""
         return self.coef0 >= 0.0 and self.degree >= 0.0 and float(self.degree).is_integer()
 
     def _of(self, products: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""A kernel that the caller has computed."""
+"""A kernel matrix computed by the caller."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @register("precomputed")
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """A matrix of the caller's: X holds the kernel between its rows and the training rows.
+    """A matrix given by the caller: X is the kernel between its rows and the training rows.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Precomputed(Kernel):
         return np.asarray(X.diagonal(), dtype=np.float64).ravel()
 
     def on_demand(self, X: Any, rows: IntArray) -> OnDemand:
-        """Return tiles of the matrix, of which no part is copied before it is asked for."""
+        """Return tiles of the matrix; a part is copied only when a solver asks for it."""
         diagonal = np.asarray(X[rows, rows], dtype=np.float64).ravel()
 
         def tile(some: IntArray, all_: slice) -> FloatArray:
@@ -54,5 +54,5 @@ class Precomputed(Kernel):
 
     @classmethod
     def magnitude(cls, X: Any) -> float | None:
-        """Return nothing: the entries are not inputs."""
+        """Return None, because the entries are not inputs."""
         return None

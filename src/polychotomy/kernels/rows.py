@@ -1,4 +1,4 @@
-"""Kernel rows computed when they are needed, within a bound on memory."""
+"""Kernel rows computed on demand, within a memory bound."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from ..native import _core
 from .base import Kernel
 from .distances import inner_products, squared_norms
 
-# Kernel rows are computed in tiles of at most this many numbers.
+# Kernel rows are computed in tiles with at most this many numbers.
 TILE_ENTRIES = 1 << 19
-# More rows at once make fewer, but slower rounds of a solver; with fewer it would hardly move.
+# More rows at once make fewer but slower rounds of a solver; with fewer it would make no progress.
 MOST_AT_ONCE, LEAST_AT_ONCE = 256, 16
-# Two mirrored entries of a Gram matrix may differ by this much of the largest.
+# Mirrored entries of a Gram matrix may differ by this share of the largest entry.
 _ASYMMETRY = 1e-5
 
 
 class StoppedError(Exception):
-    """Another thread has failed or was interrupted, so that this one need not go on."""
+    """Raised to end this thread, because another one failed or was interrupted."""
 
 
 class RowSource:
-    """The Gram matrix of some rows, as far as a solver asks for it.
+    """The Gram matrix of some rows, computed when a solver asks for parts of it.
 
     Parameters
     ----------
     n_rows : int
         The number of rows.
     most_at_once : int
-        How many rows can be asked for at once.
+        The largest number of rows in one request.
     diagonal : ndarray of shape (n_rows,)
         The kernel of every row with itself.
     stop : Event, default=None
@@ -48,10 +48,10 @@ class RowSource:
         self._stop = stop
 
     def block(self, rows: IntArray) -> FloatArray:
-        """Return the Gram matrix of a few rows, after checking that it is one."""
+        """Return the Gram matrix of a few rows, after checking that it is finite and symmetric."""
         self.go_on()
         block = self._block(rows)
-        # The same sentences as for a whole Gram matrix.
+        # The same messages as for a whole Gram matrix.
         largest = np.abs(block).max(initial=0.0)
         if not np.isfinite(largest):
             raise ValueError("The Gram matrix must be finite; it has a NaN or infinite entry.")
@@ -63,7 +63,7 @@ class RowSource:
         return block
 
     def go_on(self) -> None:
-        """Raise StoppedError if it is time to stop."""
+        """Raise StoppedError if another thread asked to stop."""
         if self._stop is not None and self._stop.is_set():
             raise StoppedError
 
@@ -100,7 +100,7 @@ class LinearRows(RowSource):
 
 
 class CachedRows(RowSource):
-    """Rows of any kernel, computed in batches; those used last are kept.
+    """Rows of any kernel, computed in batches; the most recently used are kept.
 
     Parameters
     ----------
@@ -109,16 +109,16 @@ class CachedRows(RowSource):
     X : ndarray or sparse matrix of shape (n_all, n_features)
         The inputs; for a precomputed kernel the matrix.
     rows : ndarray of int
-        The rows of X, ascending, that the Gram matrix is of.
+        The rows of X in the Gram matrix, ascending.
     memory : ndarray of shape (n_numbers,)
-        Where rows are kept; as `room` says.
+        The memory for kept rows, with the size that `room` returns.
     stop : Event, default=None
         Set by others to end the work.
     """
 
     @staticmethod
     def room(n_rows: int, n_bytes: float) -> int:
-        """Return how many numbers to keep within so many bytes; a few rows in any case."""
+        """Return how many numbers fit in this many bytes, but at least a few rows."""
         return int(min(max(n_bytes / 8, LEAST_AT_ONCE * n_rows), n_rows**2))
 
     def __init__(
@@ -149,7 +149,7 @@ class CachedRows(RowSource):
         _core.subtract_rows(residual, self._kept, self._places(rows), amounts)
 
     def _places(self, rows: IntArray) -> IntArray:
-        """Return where rows are kept, after computing those that are not."""
+        """Return the places of rows, after computing those that are not kept."""
         self._clock += 1
         places = self._place_of[rows]
         self._last_use[places[places >= 0]] = self._clock

@@ -36,9 +36,9 @@ def settle_kernel(
 ) -> Kernel:
     """Turn the parameters of an estimator into a kernel, as scikit-learn does.
 
-    `sigma2` is the width of ``exp(-|x - z|^2 / (2 sigma2))`` and takes precedence over `gamma`,
-    which may be "scale" (1 / (n_features * variance of X), rows counting as often as `counts`
-    says; the variance to the power that the kernel states), "auto" (1 / n_features) or a number.
+    `sigma2` is the width of ``exp(-|x - z|^2 / (2 sigma2))`` and takes precedence over `gamma`.
+    `gamma` may be "scale" (1 / (n_features * variance of X), with rows weighted by `counts` and the
+    variance raised to the kernel's `scale_power`), "auto" (1 / n_features) or a number.
     """
     kind = kernel_class(kernel)
     if kind is Function:
@@ -48,8 +48,8 @@ def settle_kernel(
     if "gamma" in names:
         if sigma2 is not None and not kind.takes_sigma2:
             raise ValueError(
-                f"sigma2 is the width of the Gaussian kernel; give kernel={kernel!r} its width as "
-                f"gamma, and sigma2=None (got {sigma2!r})."
+                f"sigma2 is the width of the Gaussian kernel; for kernel={kernel!r} set gamma, and "
+                f"sigma2=None (got {sigma2!r})."
             )
         given["gamma"] = _settle_gamma(X, sigma2, gamma, counts, kind.scale_power)
     if "degree" in names:
@@ -74,7 +74,7 @@ def _settle_gamma(
 
 
 def _variance(X: Any, counts: FloatArray | None) -> float:
-    """Return the variance of all entries of X, rows counting by their counts."""
+    """Return the variance of all entries of X, with rows weighted by their counts."""
     if counts is None and not issparse(X):
         return float(X.var())
     share = np.full(X.shape[0], 1.0 / X.shape[0]) if counts is None else counts / counts.sum()
