@@ -25,7 +25,7 @@ from .base import TrainingOptions
 @stored("fitted.classifiers")
 @dataclass(frozen=True)
 class FittedColumns:
-    """The trained classifiers of one subset of rows, None where a column lacked a sign."""
+    """The trained classifiers of one subset of rows, None where a column lacks a sign."""
 
     estimators: list[Any]
     rows: list[IntArray] | None
@@ -36,7 +36,7 @@ class FittedColumns:
     }
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check that all classifiers are binary ones, and that rows are row numbers."""
+        """Check that all classifiers are binary, and that rows are row numbers."""
         for estimator in self.estimators:
             if estimator is not None:
                 classes = np.asarray(getattr(estimator, "classes_", None))
@@ -50,7 +50,7 @@ class FittedColumns:
                 require(whole and (each >= 0).all(), self, "has rows out of range")
 
     def check_inputs(self, n_features: int) -> None:
-        """Check that all classifiers can read rows of so many inputs."""
+        """Check that all classifiers can read rows of this many inputs."""
         for number, estimator in enumerate(self.estimators):
             if estimator is not None:
                 wanted = n_features if self.rows is None else len(self.rows[number])
@@ -67,8 +67,8 @@ class AnyLearner:
     Parameters
     ----------
     estimator : classifier
-        Its binary labels are 0 and 1. Its score is its `decision_function`; without one,
-        ``2 p - 1`` of its `predict_proba`; without either, -1 or +1 by `predict`.
+        The classifier; its labels are 0 and 1. The score is its `decision_function`. Without one it
+        is ``2 p - 1`` from `predict_proba`, and without either -1 or +1 from `predict`.
     """
 
     fitted_type: ClassVar[type] = FittedColumns
@@ -91,7 +91,7 @@ class AnyLearner:
 
     @property
     def has_likelihood(self) -> bool:
-        """Whether it knows the variance of its scores: it does not."""
+        """Whether it estimates the variance of its scores: it does not."""
         return False
 
     @property
@@ -152,7 +152,7 @@ class AnyLearner:
         probability: bool = False,
         n_jobs: int | None = None,
     ) -> Margins:
-        """Return the margins of training rows; entries outside `where` are left at 0."""
+        """Return the margins of training rows; entries outside `where` are 0."""
         return self._margins(fitted, state[rows], where, probability, n_jobs)
 
     def margins(
@@ -219,7 +219,7 @@ def _fit_one(
     params = {name: _cut(value, rows, X.shape[0]) for name, value in fit_params.items()}
     if weights is not None:
         params["sample_weight"] = weights[rows]
-    # Indexing copies, so that no classifier keeps hold of the caller's array.
+    # Indexing copies, so no classifier keeps a reference to the caller's array.
     inputs = plain_inputs(X[rows][:, rows] if pairwise else X[rows])
     try:
         if os.getpid() == parent:
@@ -242,6 +242,9 @@ def _cut(value: Any, rows: IntArray, n_rows: int) -> Any:
 
 
 def _seeds(options: TrainingOptions, count: int) -> list[int | None]:
+    # Note: every column of every subset gets its own seed, drawn before the work is distributed.
+    # One generator shared by all fits would make results depend on n_jobs and on the order of the
+    # work; one seed for all would give, for example, all forests the same bootstrap samples.
     if options.random_state is None:
         return [None] * count
     generator = np.random.RandomState(options.random_state)

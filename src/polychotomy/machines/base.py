@@ -16,21 +16,21 @@ from ..core.types import FloatArray, IntArray, SignArray
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How to train, apart from what.
+    """How to train, as opposed to what to train on.
 
     Parameters
     ----------
     n_jobs : int, default=None
-        How many columns to train at once.
+        The number of columns to train in parallel.
     random_state : int, default=None
-        Seed from which every column of every subset gets its own.
+        The seed from which every column of every subset gets its own seed.
     fit_params : mapping, default={}
-        Further parameters for a wrapped classifier's `fit`; those with one value per row are cut
-        to the rows used.
+        Additional parameters for the `fit` of a wrapped classifier. Those with one value per row
+        are restricted to the rows in use.
     describe : callable, default=str
-        Names a column, for messages.
+        Returns a name for a column, for messages.
     counts : ndarray of shape (n_rows,), default=None
-        How often each row counts as a row, apart from the weight of its class.
+        How often each row counts, without the weight of its class.
     """
 
     n_jobs: int | None = None
@@ -41,16 +41,16 @@ class TrainingOptions:
 
 
 class Machine(Part):
-    """Mixin of binary classifiers that can be asked for by name.
+    """Mixin for binary classifiers that can be registered under a name.
 
-    A machine of your own is a scikit-learn binary classifier with this mixin. That is enough to
-    train the binary problems one by one; with a method ``as_columns()`` that returns a
-    `ColumnMachine` it trains all of them together.
+    Your own machine is a scikit-learn binary classifier with this mixin. That is enough to train
+    the binary problems one by one. With a method ``as_columns()`` that returns a `ColumnMachine`,
+    it trains all of them together.
 
     Attributes
     ----------
     tuned_parameters : tuple of str
-        Its parameters that a search tries by default, over powers of ten.
+        The parameters that a search tunes by default, over powers of ten.
 
     Examples
     --------
@@ -79,31 +79,34 @@ class Machine(Part):
 
     @property
     def tuned_parameters(self) -> tuple[str, ...]:
-        """The parameters that a search tries by default."""
+        """The parameters that a search tunes by default."""
         return ()
 
     def expected_seconds(self, n_rows: int) -> float:
-        """Return roughly how long tuning and training take on one core.
+        """Return a rough estimate of the time for tuning and training on one core.
 
-        It must not depend on the machine or on what runs beside, so that a budget is repeatable.
+        Note: it is a formula, not a measurement. A measured time depends on the computer and on
+        other work, so a time budget could select other methods in every run.
         """
         return guessed_seconds(n_rows)
 
 
 def guessed_seconds(n_rows: int) -> float:
-    """Return roughly how long a classifier takes of which nothing is known, refits included."""
+    """Return a rough estimate of the time of an unknown classifier, including refits."""
     return 0.3 + 1e-3 * n_rows
 
 
 class ColumnMachine(Protocol):
     """Trains all label columns of a code, on one or several subsets of the rows.
 
-    What several columns, folds or parameters share (distances, a Gram matrix) is computed once
-    by `prepare`.
+    `prepare` computes once what columns, folds and parameters share (distances, a Gram matrix).
+
+    Note: the interface takes all columns and subsets at once, not one binary problem. Solving the
+    problems one by one would compute the same kernel for every column, fold and C again.
     """
 
     fitted_type: ClassVar[type]
-    # Machines that name the same kind of state can share it: "rows" is `SharedRows`.
+    # Machines with the same kind of prepared state can share it; "rows" means `SharedRows`.
     shares: ClassVar[str | None]
     # Whether it says itself which inputs it does not take; others get finite numbers only.
     checks_inputs: ClassVar[bool]
@@ -115,16 +118,16 @@ class ColumnMachine(Protocol):
 
     @property
     def has_probability(self) -> bool:
-        """Whether the machine has probabilities of its own."""
+        """Whether the machine has its own probabilities."""
         ...
 
     @property
     def has_likelihood(self) -> bool:
-        """Whether its margins carry the variance and noise that Bayesian decoding reads."""
+        """Whether its margins include the variance and noise that Bayesian decoding reads."""
         ...
 
     def prepare(self, X: Any) -> Any:
-        """Compute what every column and subset shares."""
+        """Compute what all columns and subsets share."""
         ...
 
     def fit(
@@ -135,10 +138,10 @@ class ColumnMachine(Protocol):
         weights: FloatArray | None,
         options: TrainingOptions,
     ) -> list[Any]:
-        """Train every column on every subset of rows; one fitted object a subset.
+        """Train every column on every subset of rows; return one fitted object per subset.
 
         A row with label 0 takes no part in that column. A column that lacks one of its signs in a
-        subset is left untrained.
+        subset stays untrained.
         """
         ...
 
@@ -151,7 +154,7 @@ class ColumnMachine(Protocol):
         probability: bool = False,
         n_jobs: int | None = None,
     ) -> Margins:
-        """Return the margins of training rows; only the entries `where` says are needed."""
+        """Return the margins of training rows; only entries in `where` are needed."""
         ...
 
     def margins(
@@ -163,14 +166,14 @@ class ColumnMachine(Protocol):
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Scores of training rows by machines without them.
+    """Scores of training rows from machines trained without them.
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows, n_columns)
         The scores; 0 where a row takes no part.
     trusted : ndarray of shape (n_columns,)
-        Whether a column's scores can be used: some formulas are approximate.
+        Whether the scores of a column can be used; some formulas are approximate.
     """
 
     scores: FloatArray
@@ -179,7 +182,10 @@ class LeftOut:
 
 @runtime_checkable
 class LeavesOneOut(Protocol):
-    """A machine whose one fit gives the scores of all fits without a row."""
+    """A machine that gets all leave-one-out scores from a single fit.
+
+    Note: a capability of its own. Before, machines without it had to carry a method that refused.
+    """
 
     def leave_one_out_scores(
         self,
@@ -190,22 +196,22 @@ class LeavesOneOut(Protocol):
         weights: FloatArray | None,
         options: TrainingOptions,
     ) -> LeftOut:
-        """Return the scores of training rows by machines without them.
+        """Return the scores of training rows from machines trained without them.
 
-        All but `fitted` is as it was in its training.
+        The other arguments are the same as when `fitted` was trained.
         """
         ...
 
 
 @dataclass(frozen=True)
 class FoldMargins:
-    """What machines said about rows that they were not trained on, fold by fold.
+    """The margins of rows that machines were not trained on, fold by fold.
 
     Parameters
     ----------
     tested : list of Margins
-        For every fold, the margins of its test rows by machines trained on its other rows; rows
-        that take no part in a column included.
+        For every fold, the margins of its test rows from machines trained on its training rows,
+        including rows that take no part in a column.
     failed : ndarray of shape (n_columns,)
         Whether some fold's solver did not converge for the column.
     fitted : callable
@@ -219,7 +225,7 @@ class FoldMargins:
 
 @runtime_checkable
 class FollowsPath(Protocol):
-    """A machine that trains along a path of values of one of its parameters, in one go."""
+    """A machine that trains along a path of values of one of its parameters in one call."""
 
     path_parameter: str
 
@@ -235,6 +241,6 @@ class FollowsPath(Protocol):
     ) -> list[FoldMargins] | None:
         """Return the held-out margins for every value; None if the path cannot be followed.
 
-        Values ascend; what is found for one does not depend on those after it.
+        Values ascend; the result for a value does not depend on later values.
         """
         ...

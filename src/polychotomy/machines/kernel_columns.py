@@ -1,4 +1,10 @@
-"""Kernel machines as the machines of a code: all columns and folds on one Gram matrix."""
+"""Kernel machines as the machines of a code: all columns and folds on one Gram matrix.
+
+Note: LIBSVM, and so SVC, computes kernel rows for every binary problem and fold again. A shared
+Gram matrix computes them once: LIBSVM on one shared by hand is two to three times as fast as SVC.
+Its price is memory, n^2 numbers. Above the limit SVMs get rows on demand, and other machines a
+matrix for each problem.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +43,7 @@ from .solved import Solved, SolvedPath, join_columns, scatter
 @stored("fitted.kernels")
 @dataclass(frozen=True)
 class FittedKernels:
-    """Trained kernel machines of all columns: only rows that some column uses are kept."""
+    """Trained kernel machines of all columns, with only the rows that some column uses."""
 
     fitted_state: ClassVar[dict[str, Field]] = {
         "kernel": Holds(Kernel),
@@ -60,7 +66,7 @@ class FittedKernels:
     def scores(self, X: Any) -> FloatArray:
         """Return the scores of new rows, in blocks of bounded memory."""
         if self.kernel.is_linear:
-            # (X Z') c would take as much time and memory for every new row as there are rows in Z.
+            # Not (X Z') c, whose time and memory per new row grow with the rows of Z.
             with single_threaded_blas():
                 return np.asarray(X @ (self.support_inputs.T @ self.coefficients)) + self.biases
         scores = np.empty((X.shape[0], len(self.biases)))
@@ -77,12 +83,12 @@ class FittedKernels:
         return self.kernel.between(X, self.support_inputs)
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check that there are inputs where the kernel reads any."""
+        """Check that there are inputs if and only if the kernel reads them."""
         there = self.support_inputs is not None
         require(there != self.kernel.is_precomputed, self, "has inputs that its kernel cannot read")
 
     def check_inputs(self, n_features: int) -> None:
-        """Check that it can read rows of so many inputs."""
+        """Check that it can read rows of this many inputs."""
         if self.kernel.is_precomputed:
             inside = not len(self.support) or self.support.max() < n_features
             require(inside, self, "has support out of range")
@@ -92,13 +98,13 @@ class FittedKernels:
 
 
 class ColumnSolver(RowSolver, Protocol):
-    """What a kernel machine has to provide to train columns."""
+    """What a kernel machine must provide to train columns."""
 
     kernel: Any
     memory_limit: Any
 
     def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
-        """Return the kernel with its parameters settled for the training rows."""
+        """Return the kernel with its parameters fixed for the training rows."""
         ...
 
     def solve(
@@ -134,7 +140,7 @@ class KernelColumns:
     solver : ColumnSolver
         The kernel machine.
     has_probability : bool, default=False
-        Whether the sigmoid of its scores is its own probability.
+        Whether the sigmoid of its scores is its probability.
     """
 
     has_likelihood = False
@@ -157,7 +163,7 @@ class KernelColumns:
         return self.solver
 
     def prepare(self, X: Any) -> SharedRows:
-        """Return the rows, whose distances are computed when they are first needed."""
+        """Return the rows; their distances are computed on first use."""
         check_square(self.solver.kernel, X)
         return prepare_rows(self.solver.kernel, X)
 
@@ -174,7 +180,7 @@ class KernelColumns:
         n_threads = effective_n_jobs(options.n_jobs)
         with single_threaded_blas():
             limit = settle_memory_limit(self.solver.memory_limit)
-            # Whether it fits must not depend on n_threads, or the answer would, by rounding.
+            # Must not depend on n_threads: otherwise the rounding of the answer would.
             within = fits(len(labels), limit)
             if is_worth_it(self.solver, kernel, state.X, labels, subsets, within):
                 solved = solve_on_demand(
@@ -202,7 +208,7 @@ class KernelColumns:
         options: TrainingOptions,
         probability: bool = False,
     ) -> list[FoldMargins] | None:
-        """Return the held-out margins for every C; None where a Gram matrix is too large."""
+        """Return the held-out margins for every C; None if the Gram matrix is too large."""
         limit = settle_memory_limit(self.solver.memory_limit)
         if not fits(len(labels), limit):
             return None
@@ -236,7 +242,7 @@ class KernelColumns:
         options: TrainingOptions,
         memory_limit: float,
     ) -> Solved:
-        """Solve column by column, with the Gram matrix of the rows that take part in it only."""
+        """Solve column by column, each with the Gram matrix of only the rows that take part."""
         used = np.zeros(len(labels), dtype=bool)
         used[np.concatenate(subsets)] = True
         parts = []
@@ -295,7 +301,7 @@ def _fitted(kernel: Kernel, X: Any, solved: Solved, number: int) -> FittedKernel
     return FittedKernels(
         kernel=kernel,
         support=support,
-        # Indexing copies, so that the caller's array is not kept.
+        # Indexing copies, so no reference to the caller's array is kept.
         support_inputs=None if kernel.is_precomputed else X[support],
         coefficients=np.ascontiguousarray(coefficients[:, support].T),
         biases=solved.biases[number],
@@ -317,7 +323,7 @@ def _warn_unconverged(solved: Solved, options: TrainingOptions) -> None:
 
 
 def fits(n_rows: int, memory_limit: float) -> bool:
-    """Say whether a Gram matrix, what it is computed from and one thread's copy are in limits."""
+    """Return whether a Gram matrix, its distances and one thread's copy are within the limit."""
     return most_threads(n_rows, 1, memory_limit) >= 1
 
 

@@ -1,4 +1,4 @@
-"""The face that kernel machines show as scikit-learn binary classifiers."""
+"""Kernel machines as scikit-learn binary classifiers."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
     """Base of the binary kernel machines.
 
     A subclass has the parameters `kernel`, `sigma2`, `gamma`, `degree` and `coef0`, and a method
-    `as_columns` that gives the machines of all columns of a code at once; on its own it is a code
-    of one column.
+    `as_columns` that returns the machine that trains all columns of a code. A binary classifier is
+    a code with one column.
     """
 
     kernel: Any
@@ -48,15 +48,15 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
 
     @property
     def tuned_parameters(self) -> tuple[str, ...]:
-        """The parameters that a search tries by default: C, and the width of the kernel."""
+        """The parameters that a search tunes by default: C and the width of the kernel."""
         return ("C", *kernel_class(self.kernel).tuned_parameters)
 
     def expected_seconds(self, n_rows: int) -> float:
-        """Return roughly how long tuning and training take on one core: a search."""
+        """Return a rough estimate of the time for tuning and training on one core."""
         return 4e-6 * n_rows**2
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check that there is one trained column for two classes."""
+        """Check that there is one trained column, for two classes."""
         require(sizes["M"] == 2, self, "does not have two classes")
         known = type(self._fitted) is self.as_columns().fitted_type and sizes.get("T") == 1
         require(known and self._fitted.trained.all(), self, "is not trained")
@@ -67,7 +67,7 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
-        """Return the kernel with its parameters settled for the training rows."""
+        """Return the kernel with its parameters fixed for the training rows."""
         return settle_kernel(
             self.kernel, X, self.sigma2, self.gamma, self.degree, self.coef0, counts
         )
@@ -222,7 +222,7 @@ class IterativeKernelMachine(KernelMachine):
         raise NotImplementedError
 
     def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
-        """Whether `solve_rows` can take the place of `solve`."""
+        """Whether `solve_rows` can replace `solve`."""
         return False
 
     def solve_rows(
@@ -252,7 +252,7 @@ def binary_classes(y: NDArray[Any], who: str) -> tuple[NDArray[Any], NDArray[np.
 
 
 def iteration_limit(max_iter: Any) -> int | None:
-    """Return the limit behind a `max_iter` parameter; None for -1, no limit of the user's."""
+    """Return the limit behind a `max_iter` parameter; None for -1, no user limit."""
     if isinstance(max_iter, bool) or not isinstance(max_iter, Integral) or max_iter < -1:
         raise ValueError(f"max_iter must be a positive integer, or -1; got {max_iter!r}.")
     return None if max_iter == -1 else int(max_iter)

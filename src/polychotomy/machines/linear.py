@@ -1,4 +1,4 @@
-"""What linear machines with many rows and few features share."""
+"""Products that linear machines with many rows and few features share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.sparse import diags_array, issparse
 
 from ..core.types import FloatArray
 
-# With more features, the matrices of the size of the features take too long.
+# With more features, a Newton system of the size of the features takes too long.
 MOST_FEATURES = 500
 _ROWS_A_BLOCK = 8192
 

@@ -1,4 +1,11 @@
-"""Training columns without a Gram matrix: kernel rows are computed when a solver asks for them."""
+"""Training columns without a Gram matrix: a solver gets kernel rows on demand.
+
+Note: a decomposition solver touches only the kernel rows of a few hundred rows at a time, so a
+single large problem is solved before its Gram matrix would be computed, and memory stays bounded.
+If many columns or folds use the same rows, they would compute the same kernel rows again, and the
+shared Gram matrix is faster. So rows on demand are for problems solved once, and above the memory
+limit.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +21,20 @@ from ..core.types import FloatArray, IntArray, SignArray
 from ..kernels import CachedRows, Kernel, LinearRows, RowSource
 from .solved import Solved, join_columns, scatter
 
-# From here on a binary problem that is solved once needs less time than its Gram matrix.
+# With at least this many rows, solving a binary problem once is faster than its Gram matrix.
 LEAST_ROWS = 1000
-# The linear kernel of this many rows a feature is not worth writing down.
+# With this many rows per feature, a linear kernel is solved in the features.
 ROWS_A_FEATURE = 10
-# The memory is shared out to so many threads at most, whatever n_jobs is: the answer must not
-# depend on it, and the rounding of kernel rows depends on which of them are computed together.
+# The memory is divided among at most this many threads, independent of n_jobs. The rounding of
+# kernel rows depends on which rows are computed together, and the answer must not depend on n_jobs.
 MOST_AT_ONCE = 8
 
 
 class RowSolver(Protocol):
-    """A kernel machine that may do without a Gram matrix."""
+    """A kernel machine that can work without a Gram matrix."""
 
     def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
-        """Whether `solve_rows` can take the place of `solve`."""
+        """Whether `solve_rows` can replace `solve`."""
         ...
 
     def solve_rows(
@@ -49,7 +56,7 @@ def is_worth_it(
     subsets: Sequence[IntArray],
     within_limit: bool,
 ) -> bool:
-    """Say whether to compute kernel rows on demand: over the limit, or where that is faster."""
+    """Return whether to compute kernel rows on demand: above the limit, or if that is faster."""
     if not solver.takes_rows(kernel, X.shape[1]):
         return False
     if not within_limit:
@@ -75,15 +82,15 @@ def solve_on_demand(
 ) -> Solved:
     """Solve every column on every subset of rows.
 
-    Columns on the same rows share the kernel rows that are kept: all of one-vs-rest, and every
-    pair of one-vs-one with itself in other subsets.
+    Columns on the same rows share the kept kernel rows: all columns of one-vs-rest, and the subsets
+    of each one-vs-one pair.
     """
     groups = columns_by_participants(labels, subsets)
     n_shares = max(1, min(MOST_AT_ONCE, len(groups)))
     n_threads = min(n_threads, n_shares)
     longest = max((len(rows) for _, rows in groups), default=0)
     size = 0 if kernel.is_linear else CachedRows.room(longest, memory_limit / n_shares)
-    # Memory is asked for once: the system takes long to hand it out.
+    # Memory is allocated once, because the system is slow to provide new pages.
     buffers: SimpleQueue[FloatArray] = SimpleQueue()
     stop = Event()
     for _ in range(n_threads):
@@ -111,7 +118,7 @@ def _run(
     n_threads: int,
     stop: Event,
 ) -> list[Solved]:
-    """Solve all groups; when one fails or the user interrupts, wait for the others to stop."""
+    """Solve all groups; if one fails or is interrupted, wait until the others have stopped."""
     if n_threads == 1:
         return [solve(columns, rows) for columns, rows in groups]
     with ThreadPoolExecutor(n_threads) as threads:

@@ -1,4 +1,4 @@
-"""What the solvers of kernel machines give."""
+"""The results of the solvers of kernel machines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..core.types import FloatArray, IntArray, SignArray
 
 @dataclass(frozen=True)
 class Solved:
-    """Solutions of binary problems on one Gram matrix, as the solvers give them.
+    """Solutions of binary problems on one Gram matrix, as the solvers return them.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Solved:
     converged : ndarray of shape (n_subsets, n_columns)
         Whether the solver reached its tolerance.
     iterations : ndarray of shape (n_subsets, n_columns)
-        How many iterations it took.
+        The number of iterations.
     """
 
     coefficients: FloatArray
@@ -51,7 +51,7 @@ class Solved:
 
 @dataclass(frozen=True)
 class SolvedPath:
-    """Solutions along a path of C values: as `Solved`, with one axis more after the subsets."""
+    """Solutions along a path of C values: `Solved` with an additional axis after the subsets."""
 
     coefficients: FloatArray
     biases: FloatArray
@@ -68,7 +68,7 @@ class SolvedPath:
 
 @dataclass(frozen=True)
 class Solution:
-    """The solution of one binary problem, as `Solved` has many."""
+    """The solution of one binary problem; `Solved` has many."""
 
     coefficients: FloatArray
     bias: float
@@ -82,9 +82,9 @@ def solve_each(
     subsets: Sequence[IntArray],
     weights: FloatArray | None,
 ) -> Solved:
-    """Solve column by column and subset by subset, where both signs are there.
+    """Solve every column on every subset, if both signs are present.
 
-    `solve` takes the signs of all rows, and how much each counts: 0 if it takes no part.
+    `solve` takes the signs and the weights of all rows; rows that take no part have weight 0.
     """
     n_rows, n_columns = labels.shape
     solved = Solved.untrained(len(subsets), n_columns, n_rows)

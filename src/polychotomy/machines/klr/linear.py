@@ -17,7 +17,7 @@ from ...core.types import FloatArray
 from ..linear import weighted_products
 from ..solved import Solution
 
-# A step must give this share of the decrease that its slope promises.
+# A step must achieve this share of the decrease that its slope predicts.
 _SHARE_OF_SLOPE = 1e-4
 _MOST_HALVINGS = 40
 # Rounding of the objective hides decreases below this share of it.
@@ -27,7 +27,7 @@ _ROUNDING = 1e-14
 def solve_linear_klr(
     X: Any, labels: FloatArray, bounds: FloatArray, tolerance: float, max_iterations: int
 ) -> Solution:
-    """Return the coefficients c, the bias, whether it has converged, and the number of steps.
+    """Return the coefficients c, the bias, whether it converged, and the number of steps.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ def solve_linear_klr(
     bounds : ndarray of shape (n_rows,)
         C times the weights of the rows, positive.
     tolerance : float
-        A step that changes no probability by more, and scores in their mean square by no more, is
-        the last.
+        The solver stops after a full step that changes every probability, and the root mean square
+        of the scores, by at most this.
     max_iterations : int
         The largest number of steps.
     """
@@ -80,7 +80,7 @@ def _objective(w: FloatArray, margins: FloatArray, bounds: FloatArray) -> float:
 def _newton_step(
     X: Any, curvature: FloatArray, gradient: FloatArray, slope_of_bias: float
 ) -> tuple[FloatArray, float]:
-    """Solve with ``[I + X'WX, X'W1; 1'WX, 1'W1]``, the bias eliminated."""
+    """Solve with ``[I + X'WX, X'W1; 1'WX, 1'W1]`` after eliminating the bias."""
     total = max(float(curvature.sum()), 1e-300)
     border = X.T @ curvature
     inner = np.eye(len(border)) + weighted_products(X, curvature)

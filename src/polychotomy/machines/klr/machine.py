@@ -25,41 +25,41 @@ from .linear import solve_linear_klr
 class KernelLogisticRegression(IterativeKernelMachine):
     """Kernel logistic regression (KLR): ``1/2 |w|^2 + C sum log(1 + exp(-y f))``.
 
-    The bias is not penalised. Probabilities are the machine's own output. A binary classifier of
-    its own, and as the machine of `PolychotomyClassifier` one that trains all binary problems of
-    a code, in all folds, on one shared Gram matrix.
+    The bias is not penalised. Probabilities are the machine's own output. It is a binary
+    classifier. As the machine of `PolychotomyClassifier`, it trains all binary problems of a code,
+    in all folds, on one shared Gram matrix.
 
     Parameters
     ----------
     C : float, default=1.0
-        The weight of the errors; a row's is ``C`` times its weight.
+        The weight of the errors; that of a row is ``C`` times its weight.
     kernel : {"rbf", "laplacian", "linear", "poly", "precomputed"} or callable, default="rbf"
         The kernel.
     sigma2 : float, default=None
         The width of the Gaussian kernel, ``exp(-|x - z|^2 / (2 sigma2))``; if given, `gamma` is not
         used.
     gamma : {"scale", "auto"} or float, default="scale"
-        The width in scikit-learn's form, ``exp(-gamma |x - z|^2)``, that of "laplacian",
-        ``exp(-gamma sum_j |x_j - z_j|)``, and the scale of "poly".
+        The width in scikit-learn's form, ``exp(-gamma |x - z|^2)``, the width of "laplacian",
+        ``exp(-gamma sum_j |x_j - z_j|)``, or the scale of "poly".
     degree : float, default=3
         The degree of "poly".
     coef0 : float, default=0.0
         The constant of "poly".
     tol : float, default=1e-6
-        The largest error of a probability, and the typical error of a score, that is left.
+        The largest remaining error of a probability, and the typical remaining error of a score.
     max_iter : int, default=200
         The largest number of Newton steps for a binary problem.
     memory_limit : float, default=None
-        How many bytes Gram matrices may take; half of what is free by default. Over it, every
-        binary problem gets a Gram matrix of its own rows; if even that is over the limit, `fit`
-        raises MemoryError. The linear kernel of many rows needs no Gram matrix.
+        The largest size of Gram matrices in bytes; by default half of the free memory. Above it,
+        every binary problem gets a Gram matrix of its own rows; if even that is above the limit,
+        `fit` raises MemoryError. A linear kernel with many rows needs no Gram matrix.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        The class labels; a positive score means the second.
+        The class labels; a positive score means the second label.
     support_ : ndarray of shape (n_support,)
-        The training rows, all of them but for those of weight 0.
+        The training rows, except those of weight 0.
     support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
         Their inputs; None for a precomputed kernel.
     dual_coef_ : ndarray of shape (1, n_support)
@@ -158,7 +158,7 @@ class KernelLogisticRegression(IterativeKernelMachine):
         )
 
     def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
-        """Whether `solve_rows` can take the place of `solve`."""
+        """Whether `solve_rows` can replace `solve`."""
         return kernel.is_linear and n_features <= MOST_FEATURES
 
     def solve_rows(

@@ -1,16 +1,20 @@
-"""The bias taken out of a least-squares problem: a Gram matrix weighted, scaled and centred.
+"""Eliminating the bias of a least-squares problem: a Gram matrix weighted, scaled and centred.
 
 An LS-SVM with row weights ``v`` minimises ``mu/2 |w|^2 + zeta/2 sum_i v_i (y_i - f(x_i))^2`` with
-``f = w . phi + b``: row i has the noise variance ``1 / (zeta v_i)``. Multiplied by ``s_i =
-sqrt(v_i)`` all rows have the same noise, the Gram matrix is ``S K S`` with ``S = diag(s)``, and the
-bias multiplies the vector s. The Householder reflection H that maps s to ``-|s| e_1`` leaves the
-bias in the first coordinate alone; the lower right block ``G`` of ``H S K S H``, of order n - 1, is
-the centred Gram matrix (METHODS: ``P K P`` without its eigenvalue 0), and ``y'``, the other
-coordinates of ``H S y``, are the centred targets. With ``gamma = zeta / mu`` what remains is
-``(G + 1/gamma) a' = y'``.
+``f = w . phi + b``: row i has the noise variance ``1 / (zeta v_i)``. After multiplication by ``s_i
+= sqrt(v_i)`` all rows have the same noise, the Gram matrix is ``S K S`` with ``S = diag(s)``, and
+the bias multiplies the vector s. The Householder reflection H that maps s to ``-|s| e_1`` moves
+the bias into the first coordinate only. The lower right block ``G`` of ``H S K S H``, of order n -
+1, is the centred Gram matrix (``P K P`` without its eigenvalue 0, where P subtracts the mean), and
+``y'``, the other coordinates of ``H S y``, are the centred targets. With ``gamma = zeta / mu``,
+the remaining system is ``(G + 1/gamma) a' = y'``.
 
-Inside, K and v are divided by powers of two, which costs no digit, so that neither very small nor
-very large ones overflow; ``internal`` below means in these units.
+Note: the bordered system, with the bias as one more unknown, is indefinite and needs a slower
+factorisation. Without the bias the matrix is positive definite, a Cholesky factorisation is enough,
+and its determinant and eigenvalues are those that the evidence needs.
+
+K and v are divided by powers of two, which loses no digits, so that very small and very large
+values neither underflow nor overflow. Below, ``internal`` means in these units.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from ...core.types import FloatArray
 
 EPSILON = float(np.finfo(np.float64).eps)
 SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
-# Eigenvalues above minus this share of the largest are negative by the rounding of K only.
+# Eigenvalues above minus this share of the largest are negative only because K is rounded.
 ROUNDING = EPSILON**0.5
 LARGEST_RIDGE = 1e290
 _LARGEST_EXPONENT = 1000
@@ -68,7 +72,7 @@ class Centring:
     }
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check that the border is of the right length."""
+        """Check the length of the border."""
         require(sizes["k"] == sizes["n"] - 1, self, "has a border of other rows")
 
     @property
@@ -83,7 +87,7 @@ class Centring:
 
     @property
     def floor(self) -> float:
-        """What the rounding of K and of its centring may do to an eigenvalue."""
+        """The estimated rounding error of an eigenvalue, from K and its centring."""
         return 10.0 * self.n_rows * EPSILON
 
     def reflect(self, values: FloatArray) -> FloatArray:
@@ -135,13 +139,13 @@ class Centring:
 
 
 def centre(gram: FloatArray, weights: FloatArray | None = None) -> tuple[Centring, FloatArray]:
-    """Take the bias out of the problem.
+    """Eliminate the bias from the problem.
 
     Parameters
     ----------
     gram : ndarray of shape (n_rows, n_rows)
-        The symmetric Gram matrix K. What matters is K centred, so conditionally positive
-        definite kernels do as well.
+        The symmetric Gram matrix K. Only K centred matters, so conditionally positive definite
+        kernels are allowed.
     weights : ndarray of shape (n_rows,), default=None
         The positive row weights v; 1 by default.
 
@@ -149,12 +153,12 @@ def centre(gram: FloatArray, weights: FloatArray | None = None) -> tuple[Centrin
     -------
     centring : Centring
     matrix : ndarray of shape (n_rows - 1, n_rows - 1)
-        The internal centred Gram matrix G in Fortran order; only its lower triangle has meaning.
+        The internal centred Gram matrix G in Fortran order; only its lower triangle is valid.
     """
     largest = _largest_entry(gram)
     root, weight_exponent = _root_weights(weights, len(gram))
     exponent = _exponent(largest)
-    # K is symmetric: its first row, and the others without their first entry in Fortran order.
+    # K is symmetric: its first row, and the rest without the first column in Fortran order.
     first = gram[0] * 2.0**-exponent
     matrix = np.multiply(gram[1:, 1:].T, 2.0**-exponent, order="F")
     if weights is not None:
@@ -178,9 +182,9 @@ def centre(gram: FloatArray, weights: FloatArray | None = None) -> tuple[Centrin
 
 
 def check_semidefinite(smallest: float, largest: float, floor: float) -> None:
-    """Refuse a centred Gram matrix with eigenvalues that are negative by more than rounding.
+    """Raise ValueError if a centred Gram matrix has eigenvalues negative by more than rounding.
 
-    `floor` is what the rounding of K does to an eigenvalue.
+    `floor` is the estimated rounding error of an eigenvalue.
     """
     if smallest >= -max(ROUNDING * largest, floor):
         return
@@ -192,7 +196,7 @@ def check_semidefinite(smallest: float, largest: float, floor: float) -> None:
 
 
 def check_targets(targets: FloatArray, n_rows: int) -> FloatArray:
-    """Return the targets as a matrix of finite numbers with one row for each of the Gram's."""
+    """Return the targets as a finite matrix with a row for every row of the Gram matrix."""
     values = np.asarray(targets, dtype=np.float64)
     if values.ndim != 2 or len(values) != n_rows or not np.isfinite(values).all():
         raise ValueError(
@@ -203,7 +207,7 @@ def check_targets(targets: FloatArray, n_rows: int) -> FloatArray:
 
 
 def scaled(values: FloatArray | float, exponent: int) -> FloatArray:
-    """Return ``values * 2**exponent``, infinite or 0 where it leaves the range of numbers."""
+    """Return ``values * 2**exponent``, infinite or 0 outside the range of numbers."""
     with np.errstate(over="ignore", under="ignore"):
         result: FloatArray = np.ldexp(values, exponent)
     return result
@@ -237,5 +241,5 @@ def _root_weights(weights: FloatArray | None, n_rows: int) -> tuple[FloatArray, 
 
 
 def _exponent(magnitude: float) -> int:
-    """Return the power of two that brings a number into [1/2, 1), or near to it."""
+    """Return the power of two that scales a number into [1/2, 1), or as near as possible."""
     return min(max(frexp(magnitude)[1], -_LARGEST_EXPONENT), _LARGEST_EXPONENT)

@@ -33,10 +33,11 @@ from .selection import select_by_evidence
 from .solve import Factor, Fit, factorise
 from .tridiagonal import Tridiagonal, fit, tridiagonalise, with_targets
 
-# Widths tried first, in units of the median of the squared distances.
+# The first widths to try, in units of the median squared distance.
 WIDTHS = tuple(4.0**power for power in range(-4, 4))
-# How many matrices of the size of the Gram matrix a fit takes at its peak (measured): with a given
-# kernel and C, with a search for C, and for the width, which keeps what it found for every width.
+# The peak number of matrices, of the size of the Gram matrix, in a fit (measured): with given
+# kernel and C, with a search for C, and with a search for the width, which keeps the matrices of
+# every width that is the best so far.
 MATRICES_OF_FACTOR, MATRICES, MATRICES_OF_SEARCH = 3, 4, 28
 
 
@@ -51,14 +52,14 @@ class Settings(Protocol):
     memory_limit: Any
 
     def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
-        """Return the kernel with its parameters settled for the training rows."""
+        """Return the kernel with its parameters fixed for the training rows."""
         ...
 
 
 @stored("fitted.lssvm_piece")
 @dataclass(frozen=True)
 class Piece:
-    """Columns that share training rows and kernel."""
+    """Columns that share their training rows and kernel."""
 
     fitted_state: ClassVar[dict[str, Field]] = {
         "columns": Indices("c"),
@@ -118,13 +119,13 @@ class FittedLSSVM:
     trained: NDArray[np.bool_]
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check that every trained column is in one piece."""
+        """Check that every trained column is in exactly one piece."""
         columns = np.concatenate([piece.columns for piece in self.pieces] or [np.zeros(0, int)])
         whole = np.array_equal(np.sort(columns), np.flatnonzero(self.trained))
         require(whole, self, "lacks a column")
 
     def check_inputs(self, n_features: int) -> None:
-        """Check that it can read rows of so many inputs."""
+        """Check that it can read rows of this many inputs."""
         same = all(piece.inputs.shape[1] == n_features for piece in self.pieces)
         require(same, self, "has inputs of another number of features")
 
@@ -223,14 +224,14 @@ class LSSVMColumns:
         C: float | None,
         options: TrainingOptions,
     ) -> int:
-        """Return how many tasks to solve at once, after checking that one is within the limit."""
+        """Return how many tasks to solve in parallel, after checking the limit for one."""
         if not tasks:
             return 1
         limit = settle_memory_limit(self.settings.memory_limit)
         n_matrices = MATRICES_OF_SEARCH
         if kernel is not None:
             n_matrices = MATRICES if C is None else MATRICES_OF_FACTOR
-        # Every task leaves one matrix behind, the basis for variances.
+        # Every task keeps one matrix, the basis for variances.
         kept = sum(8.0 * len(rows) ** 2 for _, _, rows in tasks)
         _, columns, rows = max(tasks, key=lambda task: len(task[2]))
         working = 8.0 * (n_matrices - 1) * len(rows) ** 2
@@ -260,7 +261,7 @@ class LSSVMColumns:
     def margins(
         self, fitted: FittedLSSVM, X: Any, probability: bool = False, n_jobs: int | None = None
     ) -> Margins:
-        """Return the margins of new rows: with probabilities, variances and noise too."""
+        """Return the margins of new rows; variances and noise only together with probabilities."""
         shape = (X.shape[0], len(fitted.trained))
         mean, variance, odds = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         noise = np.ones(shape[1])
@@ -277,7 +278,7 @@ class LSSVMColumns:
                         odds[place] = moderated_log_odds(
                             mean[place], variance[place], noise[piece.columns], piece.prior
                         )
-        # Variances cost a row as much as all else together: only where they are wanted.
+        # A variance costs as much as everything else for a row, so it is computed only on request.
         return Margins(mean, variance, noise, sigmoid(odds)) if probability else Margins(mean)
 
     def leave_one_out_scores(
@@ -335,7 +336,7 @@ class LSSVMColumns:
         return pieces
 
     def _given_C(self) -> float | None:
-        """Return C, None if the evidence is to find it."""
+        """Return C, or None if the evidence chooses it."""
         if not isinstance(self.settings.C, str):
             return positive_number(self.settings.C, "C")
         if self.settings.C != "evidence":
@@ -386,10 +387,11 @@ def _solve_by_evidence(basis: Tridiagonal, targets: FloatArray) -> _Solved:
 def _solve_for(
     C: float, X: Any, kernel: Kernel, targets: FloatArray, weights: FloatArray | None
 ) -> _Solved:
-    # One gamma: a Cholesky factorisation costs a seventh of a tridiagonal matrix.
+    # Note: for one gamma a Cholesky factorisation costs a seventh of making the matrix tridiagonal,
+    # which pays off only if the evidence searches for C or the width.
     gram = SharedRows(X).gram(kernel)
     factor = factorise(gram, C, weights, kernel.is_semidefinite(X))
-    # Where C is too large for the rounding of the Gram matrix, scores and variances still belong
-    # to one gamma, that of the factor.
+    # If C is too large for the rounding of the Gram matrix, scores and variances both use the gamma
+    # of the factor.
     solution = factor.solve(gram, targets, factor.gamma)
     return _Solved(solution, factor, fixed_hyperparameters(factor, targets))

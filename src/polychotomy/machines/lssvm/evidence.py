@@ -1,7 +1,7 @@
 """The evidence framework of the LS-SVM: hyperparameters (level 2) and model evidence (level 3).
 
-VANGESTEL refers to its references for both; the formulas are METHODS' ("LS-SVM and the evidence
-framework"). ``l_i`` are the n - 1 eigenvalues of the centred Gram matrix, ``gamma = zeta / mu``.
+VANGESTEL gives only references for both levels; the formulas are written out below. ``l_i`` are the
+n - 1 eigenvalues of the centred Gram matrix, and ``gamma = zeta / mu``.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .centring import EPSILON, Centring, positive, scaled
 from .solve import Factor
 from .tridiagonal import Problem, Tridiagonal, groups
 
-# gamma times the mean eigenvalue lies between this and its inverse.
+# gamma times the mean eigenvalue is between this and its inverse.
 SMALLEST_GAMMA = 1e-8
-# All terms of J are functions of log(gamma l) of about this width or wider.
+# All terms of J vary with log(gamma l) on about this scale or more slowly.
 GRID_STEP = 0.5
 # The accuracy of log(gamma) at an optimum.
 TOLERANCE = 1e-10
@@ -39,12 +39,12 @@ class Hyperparameters:
     ----------
     gamma, mu, zeta : ndarray
         The strength mu of the regulariser, the precision zeta of the noise of a row of weight 1,
-        and ``gamma = zeta / mu``; kept within the range of normal numbers.
+        and ``gamma = zeta / mu``; all within the range of normal numbers.
     at_bound : ndarray of bool
-        Whether gamma is the smallest or largest that was allowed.
+        Whether gamma is the smallest or largest allowed value.
     flat : ndarray of bool
-        Whether the evidence does not depend on gamma at all; gamma is then the inverse of the
-        mean eigenvalue (of the scale of K if that is 0).
+        Whether the evidence does not depend on gamma. If so, gamma is the inverse of the mean
+        eigenvalue (or of the scale of K if that is 0).
     """
 
     gamma: FloatArray
@@ -63,13 +63,13 @@ class Hyperparameters:
 
     @property
     def determined(self) -> NDArray[np.bool_]:
-        """Whether the labels decide gamma."""
+        """Whether the labels determine gamma."""
         return ~(self.at_bound | self.flat)
 
 
 @dataclass(frozen=True)
 class Energies:
-    """What level 2 is made of, for every column; see `energies`.
+    """The terms of level 2 for every column; see `energies`.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Energies:
 
 
 def energies(problem: Problem, gamma: ArrayLike) -> Energies:
-    """Return the terms of level 2 at a gamma, or one for each column, in O(n) a column."""
+    """Return the terms of level 2 at one gamma, or one per column, in O(n) per column."""
     basis, centring = problem.basis, problem.basis.centring
     gammas = np.broadcast_to(np.asarray(gamma, dtype=np.float64), problem.n_columns)
     weight, error, log_determinant, objective, slope = np.empty((5, problem.n_columns))
@@ -131,8 +131,8 @@ class _Internal:
 
     @property
     def slope(self) -> FloatArray:
-        # With mu and zeta in their closed forms it is 2 zeta E_D - (N - g), which MacKay's
-        # re-estimation makes 0.
+        # With mu and zeta in their closed forms, this is 2 zeta E_D - (N - g), which is 0 at the
+        # fixed point of MacKay's re-estimation.
         noise_parameters = np.sum(self.ridge / (self.eigenvalues + self.ridge))
         slope: FloatArray = self.n * self.error / self.ridge / self.cost - noise_parameters
         return slope
@@ -141,10 +141,14 @@ class _Internal:
 def optimise_hyperparameters(problem: Problem) -> Hyperparameters:
     """Find mu and zeta of every column by minimising ``J(gamma)`` (level 2).
 
-    J may have several minima: its slope is looked at on a grid of gammas, every change of sign
-    from minus to plus is refined, and the lowest minimum taken, an end of the grid included. gamma
-    lies within ``[1e-8, 1e8]`` over the mean eigenvalue, and is not larger than the rounding of
-    the Gram matrix allows.
+    J may have several minima. So its slope is computed on a grid of gammas, every change of sign
+    from minus to plus is refined, and the lowest minimum is taken, including the ends of the grid.
+    gamma is within ``[1e-8, 1e8]`` over the mean eigenvalue, and at most as large as the rounding
+    of the Gram matrix allows.
+
+    Note: MacKay's re-estimation of mu and zeta, the usual method, converges to whichever minimum
+    is near its start, and slowly if J is flat. With a tridiagonal matrix a point of the grid costs
+    O(n) per column, so the whole grid is affordable.
 
     Raises
     ------
@@ -153,7 +157,7 @@ def optimise_hyperparameters(problem: Problem) -> Hyperparameters:
     """
     basis = problem.basis
     _check_columns(problem)
-    # A descending ridge is an ascending gamma.
+    # A descending ridge means an ascending gamma.
     largest = basis.mean_eigenvalue / SMALLEST_GAMMA
     smallest = max(basis.mean_eigenvalue * SMALLEST_GAMMA, basis.floor)
     steps = int(np.ceil(np.log(largest / smallest) / GRID_STEP))
@@ -176,7 +180,7 @@ def optimise_hyperparameters(problem: Problem) -> Hyperparameters:
 
 
 def fixed_hyperparameters(factor: Factor, targets: FloatArray) -> Hyperparameters:
-    """Return the mu and zeta of every column that go with the gamma of a factorisation."""
+    """Return the mu and zeta of every column for the gamma of a factorisation."""
     cost = factor.cost(targets)
     ridges, nothing = np.full(len(cost), factor.ridge), np.zeros(len(cost), dtype=bool)
     return _closed_forms(factor.centring, ridges, cost, nothing, nothing)
@@ -196,14 +200,14 @@ def log_evidence(
     occam : bool, default=False
         Add the paper's terms ``-1/2 [log(g - 1) + log(n - g)]`` with ``g = 1 + sum_i zeta l_i /
         (mu + zeta l_i)``, the widths of the posterior of mu and zeta. They diverge as gamma goes
-        to 0 or infinity; columns whose gamma the labels do not decide get ``-inf``, which
-        leaves them out of a comparison.
+        to 0 or infinity. Columns whose labels do not determine gamma get ``-inf``, which excludes
+        them from a comparison.
 
     Returns
     -------
     ndarray of shape (n_columns,)
         ``1/2 [N_eff log mu + (n-1) log zeta - sum log(mu + zeta l_i)] - (mu E_W + zeta E_D)``. The
-        log density of the targets has beside it, whatever the kernel and gamma,
+        log density of the targets also has a term that does not depend on the kernel and gamma,
         ``-1/2 (n-1) log(2 pi) - 1/2 log(sum v) + 1/2 sum log v`` (``-1/2 log n`` without weights).
     """
     basis, chosen = problem.basis, hyperparameters
@@ -212,7 +216,7 @@ def log_evidence(
     zeta = scaled(chosen.zeta, basis.centring.weight_exponent)
     for ridge, columns in groups(basis.ridge(chosen.gamma)):
         inner = _Internal(basis, ridge, problem.rotated[:, columns])
-        # l_i = 0 adds log mu - log mu: so N_eff need not be known
+        # l_i = 0 adds log mu - log mu, so N_eff is not needed
         ratio = basis.eigenvalues / ridge
         result[columns] = (
             0.5 * (n * np.log(chosen.zeta[columns]) - np.log1p(ratio).sum())
@@ -233,9 +237,9 @@ def _lowest(
     objective: FloatArray,
     slope: FloatArray,
 ) -> float:
-    """Return the ridge of the lowest minimum of one column, an end of the grid only if lower."""
+    """Return the ridge of the lowest minimum of one column, or an end of the grid if lower."""
     logs = np.log(grid)
-    # At the ends of a bracket the slope must have the sign it had when it was found.
+    # At the ends of a bracket, the slope must keep the sign that it had on the grid.
     known: dict[float, float] = dict(zip(logs.tolist(), slope.tolist(), strict=True))
 
     def slope_at(log_ridge: float) -> float:
@@ -260,7 +264,7 @@ def _closed_forms(
     at_bound: NDArray[np.bool_],
     flat: NDArray[np.bool_],
 ) -> Hyperparameters:
-    """Return the mu and zeta that have the largest evidence, given ``E_W + gamma E_D``."""
+    """Return the mu and zeta with the largest evidence, given ``E_W + gamma E_D``."""
     mu = (centring.n_rows - 1) / (2.0 * cost)
     zeta = mu / ridges
     return Hyperparameters(
@@ -277,6 +281,6 @@ def _check_columns(problem: Problem) -> None:
     constant = np.flatnonzero(rotated <= problem.basis.n_rows * EPSILON * first)
     if len(constant):
         raise ValueError(
-            f"Column {constant[0]} has the same target in all rows, so that no noise can be "
+            f"Column {constant[0]} has the same target in all rows, so the noise cannot be "
             "estimated."
         )

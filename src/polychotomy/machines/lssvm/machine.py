@@ -24,24 +24,24 @@ class LSSVM(KernelMachine):
     """Least-squares support vector machine (LS-SVM) with Bayesian hyperparameters.
 
     The squared error of the labels -1 and +1, ``(mu/2) |w|^2 + (zeta/2) sum e_i^2``, VANGESTEL
-    (2)-(6): a linear system, which all columns of a code without don't-cares share. The
+    (2)-(6), leads to a linear system, which all columns of a code without don't-cares share. The
     evidence framework chooses ``C = zeta / mu`` (level 2) and the width of the kernel (level 3)
-    without cross-validation, and gives scores a variance, (12), and probabilities, the moderated
-    outputs (10)-(11).
+    without cross-validation. It also provides the variance of scores, (12), and probabilities, the
+    moderated outputs (10)-(11).
 
     Parameters
     ----------
     C : "evidence" or float, default="evidence"
         ``zeta / mu``; "evidence" finds the value of largest evidence for every binary problem.
     kernel : {"rbf", "laplacian", "linear", "poly"} or callable, default="rbf"
-        The kernel. A precomputed one is refused: variances need the kernel of a new row with
-        itself.
+        The kernel. A precomputed kernel is refused, because variances need the kernel of a new row
+        with itself.
     sigma2 : "evidence", float or None, default=None
         The width of the Gaussian kernel, ``exp(-|x - z|^2 / (2 sigma2))``. "evidence" finds the
-        one of largest evidence. If None, `gamma` is used.
+        width of largest evidence. If None, `gamma` is used.
     gamma : {"scale", "auto"} or float, default="scale"
-        The width in scikit-learn's form, ``exp(-gamma |x - z|^2)``, that of "laplacian",
-        ``exp(-gamma sum_j |x_j - z_j|)``, and the scale of "poly".
+        The width in scikit-learn's form, ``exp(-gamma |x - z|^2)``, the width of "laplacian",
+        ``exp(-gamma sum_j |x_j - z_j|)``, or the scale of "poly".
     degree : float, default=3
         The degree of "poly".
     coef0 : float, default=0.0
@@ -49,21 +49,21 @@ class LSSVM(KernelMachine):
     shared_sigma2 : bool, default=False
         Whether binary problems on the same rows share the width that "evidence" finds.
     occam : bool, default=False
-        Whether to compare widths by the evidence with the paper's Occam terms, which can prefer
-        a constant classifier, instead of by the exact marginal likelihood.
+        Whether to compare widths by the evidence with the paper's Occam terms instead of the exact
+        marginal likelihood. The Occam terms can prefer a constant classifier.
     memory_limit : float, default=None
-        How many bytes Gram matrices, and what is computed from them, may take; half of what is
-        free by default. Binary problems that are solved at the same time share it: fewer are, if
-        it is tight. If one alone is over it, `fit` raises MemoryError.
+        The largest size in bytes of Gram matrices and what is computed from them; by default half
+        of the free memory. Binary problems solved in parallel share it, so a tight limit means
+        fewer at a time. If a single problem is above the limit, `fit` raises MemoryError.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        The class labels; a positive score means the second.
+        The class labels; a positive score means the second label.
     C_, sigma2_, mu_, zeta_ : float
         The hyperparameters; ``sigma2_`` is None for kernels other than "rbf".
     support_ : ndarray of shape (n_support,)
-        The training rows, all of them but for those of weight 0.
+        The training rows, except those of weight 0.
     support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
         Their inputs.
     dual_coef_ : ndarray of shape (1, n_support)
@@ -74,8 +74,8 @@ class LSSVM(KernelMachine):
     Notes
     -----
     A row of weight v has the noise variance ``1 / (zeta v)``: it counts v times in the error, but
-    once as a row in the evidence. The sign of one term of (12) is corrected: as printed,
-    variances come out negative.
+    once as a row in the evidence. The sign of one term of (12) is corrected, because as printed it
+    gives negative variances.
 
     Examples
     --------
@@ -114,13 +114,13 @@ class LSSVM(KernelMachine):
 
     def as_columns(self) -> LSSVMColumns:
         """Return the machine in the form that `PolychotomyClassifier` trains."""
-        # Imported here, because not every program has an LS-SVM.
+        # Imported here, because most programs use no LS-SVM.
         from .columns import LSSVMColumns
 
         return LSSVMColumns(self)
 
     def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
-        """Return the kernel with its parameters settled for the training rows."""
+        """Return the kernel with its parameters fixed for the training rows."""
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ValueError(
                 "LSSVM cannot take kernel='precomputed': the variance of a score needs the kernel "
@@ -156,7 +156,7 @@ class LSSVM(KernelMachine):
         Returns
         -------
         scores : ndarray of shape (n_rows,)
-            They differ in sign from the scores of `latent` where the class prior decides.
+            Where the class prior decides, their sign differs from that of the scores of `latent`.
         """
         from .predictive import moderated_log_odds
 
@@ -186,11 +186,11 @@ class LSSVM(KernelMachine):
 
     @property
     def tuned_parameters(self) -> tuple[str, ...]:
-        """The parameters that a search tries by default: none if the evidence chooses."""
+        """The parameters that a search tunes by default: none if the evidence chooses C."""
         return () if self.C == "evidence" else super().tuned_parameters
 
     def expected_seconds(self, n_rows: int) -> float:
-        """Return roughly how long training takes on one core: one tridiagonal matrix."""
+        """Return a rough estimate of the training time on one core: one tridiagonal matrix."""
         return 5e-10 * n_rows**3
 
     @property

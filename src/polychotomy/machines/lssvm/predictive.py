@@ -1,7 +1,7 @@
-"""What an LS-SVM says of new rows beside its score: a variance and probabilities.
+"""The variance and the probabilities of an LS-SVM for new rows.
 
-They need nothing of the training rows but their centred Gram matrix in some form in which systems
-with it are solved, a `Basis`.
+Of the training rows they need only the centred Gram matrix, in a form that can solve systems with
+it: a `Basis`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ...core.math import log_odds, sigmoid
 from ...core.types import FloatArray
 from .centring import LARGEST, Centring, scaled
 
-# Beyond, the smaller probability is 0 in double precision.
+# Above this, the smaller probability is 0 in double precision.
 LARGEST_LOG_ODDS = 800.0
 
 
 class Basis(Protocol):
-    """A centred Gram matrix G in a form in which systems with it are solved.
+    """A centred Gram matrix G in a form that can solve systems with it.
 
-    `Tridiagonal` is for any number of gammas; a `Factor` is for one, and takes no other.
+    `Tridiagonal` is for any number of gammas, a `Factor` only for the gamma it was made for.
     """
 
     @property
@@ -47,12 +47,12 @@ class Basis(Protocol):
         ...
 
     def leave_one_out(self, targets: FloatArray, gamma: FloatArray) -> FloatArray:
-        """Return the score that every row gets from a fit without it.
+        """Return the leave-one-out score of every row.
 
         Parameters
         ----------
         targets : ndarray of shape (n_rows, n_columns)
-            The labels, -1 and +1 (any finite numbers do).
+            The labels, -1 and +1 (or any finite numbers).
         gamma : ndarray of shape (n_columns,)
             The gamma of every column.
 
@@ -72,10 +72,10 @@ def predictive_variance(
 ) -> FloatArray:
     """Return the posterior variance of the scores of new rows: VANGESTEL (12), sign corrected.
 
-    With ``phi_c`` the features less their weighted mean over the training rows, and ``k_c`` its
-    products with those of the training rows, it is
-    ``1 / (zeta sum v) + (phi_c . phi_c - k_c' (G + 1/gamma)^-1 k_c) / mu``. The fifth term of (12),
-    printed with plus, must have minus: only then is it ``g' H^-1 g``.
+    Let ``phi_c`` be the features minus their weighted mean over the training rows, and ``k_c`` its
+    products with those of the training rows. The variance is ``1 / (zeta sum v) + (phi_c . phi_c -
+    k_c' (G + 1/gamma)^-1 k_c) / mu``. The fifth term of (12) is printed with a plus sign but needs
+    a minus sign: only then is it ``g' H^-1 g``.
 
     Parameters
     ----------
@@ -91,14 +91,14 @@ def predictive_variance(
     Returns
     -------
     ndarray of shape (n_new, n_columns)
-        Positive: where rounding makes the second term negative, it is 0.
+        Positive; if rounding makes the second term negative, it is set to 0.
     """
     centring = basis.centring
     mu, zeta = np.asarray(mu, dtype=np.float64), np.asarray(zeta, dtype=np.float64)
     exponent, norm = centring.gram_exponent, centring.norm
     reflected = centring.reflect(scaled(cross_gram.T, -exponent))
-    # The mean of the features has the products -reflected[0] / norm with those of new rows,
-    # -border / norm with those of training rows, and corner / norm^2 with itself.
+    # The mean feature vector has the products -reflected[0] / norm with new rows, -border / norm
+    # with training rows, and corner / norm^2 with itself.
     own = scaled(self_gram, -exponent) + 2.0 * reflected[0] / norm + centring.corner / norm**2
     with np.errstate(over="ignore"):
         gamma = np.minimum(zeta / mu, LARGEST)

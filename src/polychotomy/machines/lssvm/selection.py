@@ -1,4 +1,4 @@
-"""The kernel parameter of LS-SVMs by the evidence of the model (level 3)."""
+"""Choosing the kernel parameter of LS-SVMs by the evidence of the model (level 3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tridiagonal import Problem, tridiagonalise, with_targets
 # The accuracy of the log of the parameter. The evidence is flat at its maximum.
 TOLERANCE = 1e-3
 MAX_EVALUATIONS = 25
-# What a candidate that is left out loses against the others in the search.
+# The penalty of an excluded candidate in the search.
 _LEFT_OUT = 1e9
 
 
@@ -29,13 +29,13 @@ class Selection:
     values : ndarray of shape (n_columns,)
         The parameter chosen for every column.
     log_evidence : ndarray of shape (n_columns,)
-        The exact log evidence at it (without the Occam terms).
+        The exact log evidence at that value (without the Occam terms).
     hyperparameters : Hyperparameters
-        Those of level 2 at it.
+        The hyperparameters of level 2 at that value.
     problems : mapping of float to Problem
         The tridiagonalised Gram matrix, with all columns, of every chosen value.
     tried : mapping of float to ndarray of shape (n_columns,)
-        The log evidence, in the form that was asked for, of all values tried, ascending.
+        The log evidence, in the requested form, of all values tried, ascending.
     """
 
     values: FloatArray
@@ -67,7 +67,7 @@ def select_by_evidence(
     Parameters
     ----------
     gram_of : callable
-        Gives the Gram matrix of a parameter; called once for a value.
+        Returns the Gram matrix for a parameter value; called once per value.
     candidates : iterable of float
         The values to try first.
     targets : ndarray of shape (n_rows, n_columns)
@@ -75,20 +75,20 @@ def select_by_evidence(
     weights : ndarray of shape (n_rows,), default=None
         The row weights; row i has the noise variance ``1 / (zeta v_i)``.
     per_column : bool, default=True
-        Choose for every column by its own evidence; if False one value for all, by the sum.
+        Choose a value for every column by its own evidence; if False, one value by the sum.
     occam : bool, default=False
-        Compare by the paper's form of the evidence, without candidates at which the labels do
-        not decide gamma (for a shared value: of any column). Where none is left, the exact form
+        Compare by the paper's form of the evidence, without candidates at which the labels do not
+        determine gamma (for a shared value: those of any column). If none remains, the exact form
         decides.
     refine : bool, default=True
         Search between the neighbours of the best candidate, by Brent's method in the log of the
-        parameter; the range of the candidates is never left.
+        parameter; it stays within the range of the candidates.
 
     Returns
     -------
     Selection
-        A value tried for one column is offered to all, and narrows the search of the next ones;
-        the decompositions of values that no column prefers are forgotten as soon as that is known.
+        A value tried for one column is compared for all columns, and narrows the search of the next
+        ones. Decompositions of values that no column prefers are dropped immediately.
     """
     values = sorted({float(value) for value in candidates})
     if not values or not values[0] > 0.0 or not np.isfinite(values[-1]):
@@ -112,7 +112,7 @@ class _Search:
         self.gram_of, self.targets, self.weights, self.occam = gram_of, targets, weights, occam
         columns = np.arange(targets.shape[1])
         self.groups = [columns[[k]] for k in columns] if per_column else [columns]
-        # no value is 0, so 0 is none
+        # no value is 0, so 0 means none
         self.best = [0.0] * len(self.groups)
         self.trials: dict[float, _Tried] = {}
 
@@ -175,7 +175,7 @@ class _Search:
                 trial.problem = None
 
     def _rank(self, value: float, group: int) -> tuple[bool, float]:
-        """Return whether a value is left out, and its cost; the smallest of these is the best."""
+        """Return whether a value is excluded, and its cost; the smallest pair is the best."""
         trial, columns = self.trials[value], self.groups[group]
         left_out = self.occam and bool(np.isneginf(trial.occam[columns]).any())
         by_occam = self.occam and not left_out

@@ -23,8 +23,8 @@ from .centring import (
     scaled,
 )
 
-# Refinement stops at residuals below this share of the targets or at the rounding of |K| |a|, or
-# when they stop to halve.
+# Refinement stops at residuals below this share of the targets or below the rounding of |K| |a|,
+# or when they no longer halve.
 SMALL_RESIDUAL = 1e-12
 MAX_REFINEMENTS = 4
 
@@ -37,9 +37,9 @@ class Fit:
     Parameters
     ----------
     coefficients : ndarray of shape (n_rows, n_columns)
-        The a. In the paper's (4)-(5) it is ``alpha_i y_i``.
+        The coefficients a; ``alpha_i y_i`` in the paper's (4)-(5).
     biases : ndarray of shape (n_columns,)
-        The b.
+        The biases b.
     """
 
     coefficients: FloatArray
@@ -56,16 +56,16 @@ class Fit:
 @stored("fitted.lssvm_factor")
 @dataclass(frozen=True)
 class Factor:
-    """A centred Gram matrix and its ridge, factorised, for any number of target columns.
+    """The Cholesky factor of a centred Gram matrix plus a ridge, for any number of columns.
 
     Parameters
     ----------
     centring : Centring
         The coordinates without a bias.
     triangle : ndarray of shape (n_rows - 1, n_rows - 1)
-        The lower Cholesky factor of the matrix and its ridge, with zeros above the diagonal.
+        The lower Cholesky factor of the matrix plus the ridge, with zeros above the diagonal.
     ridge : float
-        The internal ``1 / gamma``, or what had to take its place.
+        The internal ``1 / gamma``, or the larger ridge that rounding required.
     """
 
     centring: Centring
@@ -79,7 +79,7 @@ class Factor:
     }
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check that the triangle is one, and of the right order."""
+        """Check that the triangle is lower triangular and has the right order."""
         require(
             sizes["n"] >= 2 and sizes["k"] == sizes["n"] - 1, self, "has a triangle of other rows"
         )
@@ -97,23 +97,23 @@ class Factor:
         return float(self.centring.gamma(self.ridge))
 
     def solve(self, gram: FloatArray, targets: FloatArray, gamma: float) -> Fit:
-        """Solve the system for all columns, by as many steps of refinement as pay off.
+        """Solve the system for all columns, with iterative refinement as long as it helps.
 
         Parameters
         ----------
         gram : ndarray of shape (n_rows, n_rows)
             The Gram matrix that was factorised, from which residuals are computed.
         targets : ndarray of shape (n_rows, n_columns)
-            The labels, -1 and +1 (any finite numbers do).
+            The labels, -1 and +1 (or any finite numbers).
         gamma : float
-            What the solution is refined towards: the gamma of this object, or the one asked for if
-            that was too large to be factorised.
+            The target of the refinement: the gamma of this object, or the requested one if that was
+            too large to be factorised.
         """
         targets = check_targets(targets, self.n_rows)
         small = SMALL_RESIDUAL * np.abs(targets).max(axis=0)
         coefficients, biases = self._solve_once(targets)
         residual = self._residual(gram, targets, gamma, coefficients, biases)
-        # Where the noise of a row overflows, nothing is refined.
+        # If the noise of a row overflows, the column is not refined.
         residual[:, ~np.isfinite(residual).all(axis=0)] = 0.0
         size = np.abs(residual).max(axis=0)
         for _ in range(MAX_REFINEMENTS):
@@ -145,14 +145,14 @@ class Factor:
         return np.broadcast_to(explained[:, None], (len(explained), len(gamma)))
 
     def leave_one_out(self, targets: FloatArray, gamma: FloatArray | float) -> FloatArray:
-        """Return the score that every row gets from a fit without it; see `Basis`.
+        """Return the leave-one-out score of every row; see `Basis`.
 
-        With ``P`` the part of the inverse of the bordered matrix that belongs to the rows, the
-        coefficients are ``P y``, and the score without row i is ``y_i - (P y)_i / P_ii`` (METHODS,
-        "Leave-one-out from one fit").
+        Let ``P`` be the block of the inverse of the bordered matrix that belongs to the rows. The
+        coefficients are ``P y``, and the score without row i is ``y_i - (P y)_i / P_ii``. This is
+        exact, so LS-SVMs need no folds to calibrate.
         """
         targets = check_targets(targets, self.n_rows)
-        # without refinement, so that both parts of the quotient have the same ridge
+        # not refined, so that numerator and denominator have the same ridge
         coefficients, _ = self._solve_once(targets)
         inverse, _ = dtrtri(self.triangle, lower=1)
         diagonal = np.einsum("ij,ij->j", inverse, inverse)
@@ -201,8 +201,11 @@ def factorise(
     """Factorise the system of LS-SVMs: VANGESTEL (4) in its regression form (6).
 
     They minimise ``mu/2 |w|^2 + zeta/2 sum_i v_i (y_i - f(x_i))^2`` with ``gamma = zeta / mu``, so
-    that ``(K + diag(1 / (gamma v))) a + b = y`` and ``sum a = 0``. The matrix does not depend on
-    the labels, hence one factorisation serves all columns.
+    ``(K + diag(1 / (gamma v))) a + b = y`` and ``sum a = 0``.
+
+    Note: in the classification form (4) the labels are in the matrix, which would need one
+    factorisation per column. In the regression form the matrix does not depend on the labels, so
+    one factorisation serves all columns.
 
     Parameters
     ----------
@@ -214,8 +217,8 @@ def factorise(
         The row weights v: row i has the noise variance ``1 / (zeta v_i)``. A whole number v_i
         has the same solution as v_i copies of the row.
     semidefinite : bool, default=False
-        Whether the kernel is known to be positive semidefinite. If not, and the ridge may hide
-        that it is not, a second factorisation finds out.
+        Whether the kernel is known to be positive semidefinite. If not, a second factorisation
+        checks it, in case the ridge hides negative eigenvalues.
 
     Returns
     -------
@@ -224,16 +227,16 @@ def factorise(
     Raises
     ------
     ValueError
-        If the centred Gram matrix has an eigenvalue that is negative by more than rounding; with
-        `semidefinite`, if it has one and the ridge does not hide it.
+        If the centred Gram matrix has an eigenvalue that is negative by more than rounding. With
+        `semidefinite`, only if the ridge does not hide it.
 
     Notes
     -----
-    The residual of `Factor.solve` is a few rounding units of ``|K| |a|``, the least that
-    coefficients in double precision can have; it is small beside the targets as long as gamma times
-    the entries of K is well below ``1e16``. A ridge ``1 / (gamma v_i)`` below the rounding of K is
-    lost in it: what is factorised has at least a ridge of 10 n rounding units of the largest entry,
-    and refinement towards the exact one goes as far as it makes the residual smaller.
+    The residual of `Factor.solve` is a few rounding units of ``|K| |a|``, the smallest possible for
+    coefficients in double precision. It is small compared to the targets as long as gamma times the
+    entries of K is well below ``1e16``. A ridge ``1 / (gamma v_i)`` below the rounding of K has no
+    effect, so the factorised matrix has at least a ridge of 10 n rounding units of the largest
+    entry. Refinement towards the exact ridge continues while the residual falls.
     """
     if not gamma > 0.0:
         raise ValueError(f"gamma must be positive; got {gamma!r}.")
@@ -241,8 +244,8 @@ def factorise(
     centring, matrix = _centred(gram, weights)
     ridge = max(float(centring.ridge(gamma)), centring.floor)
     if not semidefinite:
-        # No eigenvalue is below minus a ridge with which the factorisation succeeds, and the
-        # largest one is not below the largest diagonal entry.
+        # If the factorisation with a ridge succeeds, no eigenvalue is below minus that ridge; the
+        # largest eigenvalue is at least the largest diagonal entry.
         harmless = max(ROUNDING * float(matrix.diagonal().max()), centring.floor)
         if ridge > harmless:
             if _cholesky(matrix, harmless)[1]:
@@ -252,14 +255,14 @@ def factorise(
     if failed:
         ridge = max(ridge, -_smallest_eigenvalue(gram, weights))
     while failed:
-        # What is negative is so by rounding: a ridge of that size is lost in it as well.
+        # Eigenvalues are negative only by rounding, so a ridge of that size has no effect either.
         ridge *= 2.0
         triangle, failed = _cholesky(_centred(gram, weights)[1], ridge)
     return Factor(centring, triangle, ridge)
 
 
 def _centred(gram: FloatArray, weights: FloatArray | None) -> tuple[Centring, FloatArray]:
-    """Centre a Gram matrix; what the rounding of a constant one leaves is 0."""
+    """Centre a Gram matrix; if it is constant, remove the rounding errors that remain."""
     centring, matrix = centre(gram, weights)
     small = np.abs(matrix.diagonal()).max() <= centring.floor
     # The eigenvalues are at most as large as the norm of the whole matrix.
@@ -269,14 +272,14 @@ def _centred(gram: FloatArray, weights: FloatArray | None) -> tuple[Centring, Fl
 
 
 def _cholesky(matrix: FloatArray, ridge: float) -> tuple[FloatArray, int]:
-    """Factorise a matrix and its ridge in the place of the matrix."""
+    """Factorise a matrix plus a ridge, in the memory of the matrix."""
     matrix[np.diag_indices_from(matrix)] += ridge
     triangle, failed = dpotrf(matrix, lower=1, clean=1, overwrite_a=1)
     return triangle, int(failed)
 
 
 def _smallest_eigenvalue(gram: FloatArray, weights: FloatArray | None) -> float:
-    """Return the smallest eigenvalue of the centred matrix; refuse one that is negative."""
+    """Return the smallest eigenvalue of the centred matrix; raise ValueError if it is negative."""
     centring, matrix = centre(gram, weights)
     values = eigvalsh(matrix, lower=True, overwrite_a=True, check_finite=False)
     check_semidefinite(values[0], values[-1], centring.floor)

@@ -1,8 +1,13 @@
-"""One Gram matrix for any number of gammas: the centred matrix made tridiagonal once.
+"""One Gram matrix for any number of gammas: the centred matrix is made tridiagonal once.
 
-``G = Q T Q'`` with T tridiagonal costs as much as about seven Cholesky factorisations; after it
-every gamma costs O(n) a column, log-determinants and variances included, because
+``G = Q T Q'`` with T tridiagonal costs about as much as seven Cholesky factorisations. After that,
+every gamma costs O(n) per column, including log-determinants and variances, because
 ``(G + 1/gamma)^-1 = Q (T + 1/gamma)^-1 Q'``.
+
+Note: three forms of the matrix are in use. A search for gamma by evidence tries dozens of values,
+so one tridiagonal matrix beats a Cholesky factorisation for each. For a single given gamma the
+Cholesky factor is seven times cheaper (`Factor`). Eigenvectors cost more than the tridiagonal
+form, but give leave-one-out scores at many gammas by a few matrix products (`UnitOutPath`).
 """
 
 from __future__ import annotations
@@ -36,11 +41,11 @@ class Tridiagonal:
     diagonal, off_diagonal : ndarray of shape (n_rows - 1,), (n_rows - 2,)
         T, in internal units.
     eigenvalues : ndarray of shape (n_rows - 1,)
-        The eigenvalues of T, ascending; those that rounding made negative are 0.
+        The eigenvalues of T, ascending; those made negative by rounding are 0.
     floor : float
-        The smallest ridge that the rounding of the Gram matrix does not drown.
+        The smallest ridge that is larger than the rounding of the Gram matrix.
     reflectors, factors : ndarray of shape (n_rows - 2, n_rows - 2), (n_rows - 2,)
-        The Householder vectors of Q, as LAPACK keeps them.
+        The Householder vectors of Q, as LAPACK stores them.
     """
 
     centring: Centring
@@ -62,7 +67,7 @@ class Tridiagonal:
     }
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check that the matrix is of the right order."""
+        """Check the order of the matrix."""
         n_rows = sizes["n"]
         right = n_rows >= 2 and sizes["k"] == n_rows - 1 and sizes["o"] == n_rows - 2
         require(right, self, "has a matrix of other rows")
@@ -79,27 +84,27 @@ class Tridiagonal:
 
     @property
     def mean_eigenvalue(self) -> float:
-        """The mean eigenvalue, internal; 1 for a Gram matrix that is 0 when centred."""
+        """The mean eigenvalue, internal; 1 if the centred Gram matrix is 0."""
         return float(self.eigenvalues.mean()) or 1.0
 
     def ridge(self, gamma: FloatArray | float) -> FloatArray:
-        """Return ``1 / gamma``, internal, but not less than the floor."""
+        """Return ``1 / gamma``, internal, and at least the floor."""
         return np.maximum(self.centring.ridge(gamma), self.floor)
 
     def rotate(self, reduced: FloatArray, back: bool = False) -> FloatArray:
-        """Return ``Q' reduced``, or ``Q reduced`` on the way back."""
+        """Return ``Q' reduced``, or ``Q reduced`` if `back` is true."""
         rotated = np.array(reduced, order="F")
         if len(rotated) > 2:
             lwork = 64 * (rotated.shape[1] + 65)
             trans = "N" if back else "T"
-            # LAPACK writes into the reflectors and puts them back: a copy, for memory that is
-            # read-only or read by another thread.
+            # LAPACK temporarily overwrites the reflectors. A copy is needed if their memory is
+            # read-only, or if another thread reads it.
             reflectors = self.reflectors.copy(order="F")
             rotated[1:] = dormqr("L", trans, reflectors, self.factors, rotated[1:], lwork)[0]
         return rotated
 
     def solve(self, ridge: float, rotated: FloatArray) -> FloatArray:
-        """Return ``(T + ridge)^-1 rotated`` by an LDL' factorisation, O(n) a column."""
+        """Return ``(T + ridge)^-1 rotated`` by an LDL' factorisation, in O(n) per column."""
         pivots, multipliers, failed = dpttrf(self.diagonal + ridge, self._padded)
         if failed:
             raise ValueError(f"A ridge of {ridge:.3g} is lost in the rounding of the Gram matrix.")
@@ -123,7 +128,7 @@ class Tridiagonal:
         return explained
 
     def leave_one_out(self, targets: FloatArray, gamma: FloatArray) -> FloatArray:
-        """Return the score that every row gets from a fit without it; see `Basis`."""
+        """Return the leave-one-out score of every row; see `Basis`."""
         return leave_one_out(with_targets(self, targets), gamma)
 
     @cached_property
@@ -132,14 +137,14 @@ class Tridiagonal:
         return self.rotate(np.eye(self.n_rows - 1))
 
     def __getstate__(self) -> dict[str, object]:
-        # Stored without what is computed on demand, and without the upper triangle, which LAPACK
-        # does not read: zeros compress.
+        # Without the cached matrix, and with zeros, which compress well, in the upper triangle,
+        # which LAPACK does not read.
         state = {key: value for key, value in vars(self).items() if key != "inverse_basis"}
         return state | {"reflectors": np.tril(self.reflectors)}
 
     @property
     def _padded(self) -> FloatArray:
-        # SciPy wants one number here also for matrices of order 1, which have none.
+        # SciPy expects one number here even for matrices of order 1, which have none.
         return self.off_diagonal if len(self.off_diagonal) else np.zeros(1)
 
 
@@ -152,7 +157,7 @@ class Problem:
     basis : Tridiagonal
         The Gram matrix.
     targets : ndarray of shape (n_rows, n_columns)
-        The labels, -1 and +1 (any finite numbers do).
+        The labels, -1 and +1 (or any finite numbers).
     first : ndarray of shape (n_columns,)
         The coordinate of the targets that belongs to the bias.
     rotated : ndarray of shape (n_rows - 1, n_columns)
@@ -199,7 +204,7 @@ def tridiagonalise(gram: FloatArray, weights: FloatArray | None = None) -> Tridi
     check_semidefinite(eigenvalues[0], eigenvalues[-1], centring.floor)
     floor = max(centring.floor, -2.0 * float(eigenvalues[0]))
     if eigenvalues[-1] <= floor:
-        # Nothing but the rounding of a constant matrix is left.
+        # Only the rounding errors of a constant matrix remain.
         diagonal, off_diagonal = np.zeros(n), np.zeros(n - 1)
         eigenvalues = np.zeros(n)
     reflectors = np.asfortranarray(packed[1:, :-1])
@@ -226,9 +231,10 @@ def fit(problem: Problem, gamma: ArrayLike) -> Fit:
 
 
 def leave_one_out(problem: Problem, gamma: ArrayLike) -> FloatArray:
-    """Return the score that every row gets from a fit without it, for all columns.
+    """Return the leave-one-out score of every row, for all columns.
 
-    As `Factor.leave_one_out`; after the first call a gamma costs O(n^2) for all its columns.
+    It is the formula of `Factor.leave_one_out`. After the first call, a gamma costs O(n^2) for all
+    its columns.
     """
     basis, centring = problem.basis, problem.basis.centring
     inverse_basis = basis.inverse_basis
@@ -252,6 +258,6 @@ def _ridges(problem: Problem, gamma: ArrayLike) -> Iterator[tuple[float, IntArra
 
 
 def groups(ridges: FloatArray) -> Iterator[tuple[float, IntArray]]:
-    """Give every distinct ridge with the columns that have it."""
+    """Yield every distinct ridge with its columns."""
     for ridge in np.unique(ridges):
         yield float(ridge), np.flatnonzero(ridges == ridge)

@@ -1,7 +1,7 @@
-"""Scores without a row, of one Gram matrix for any number of gammas, by its eigenvectors.
+"""Leave-one-out scores of one Gram matrix for any number of gammas, by its eigenvectors.
 
-For a search that wants nothing but these scores, this is faster than `_lssvm_tridiagonal`: every
-gamma is a few products with the eigenvectors.
+For a search that needs only these scores, this is faster than `tridiagonal`: every gamma takes a
+few products with the eigenvectors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class UnitOutPath:
     gram : ndarray of shape (n_rows, n_rows)
         The Gram matrix of a positive semidefinite kernel.
     targets : ndarray of shape (n_rows, n_columns)
-        The labels, -1 and +1 (any finite numbers do).
+        The labels, -1 and +1 (or any finite numbers).
     weights : ndarray of shape (n_rows,), default=None
         The row weights v.
     """
@@ -52,13 +52,13 @@ class UnitOutPath:
         return Fit(np.clip(external, -LARGEST, LARGEST), self.centring.bias(self.first, reduced))
 
     def scores(self, gamma: float) -> FloatArray:
-        """Return the score that every row gets from a fit in which it counts one less.
+        """Return the score of every row from a fit in which its weight is smaller by 1.
 
-        A row of weight v is v rows in one place, of which one is left out; a row of weight 1 or
-        less is left out as a whole. With P the part of the inverse of the bordered matrix that
-        belongs to the rows, the errors are ``e = (P y)_i / (gamma v_i)``, the share of a row in its
-        own fit is ``h_i = 1 - P_ii / (gamma v_i)``, of which one of its v rows has ``h_i / v_i``,
-        and the score without it is ``y_i - e_i / (1 - h_i / v_i)``.
+        A row of weight v stands for v equal rows, one of which is left out; a row of weight 1 or
+        less is left out entirely. Let P be the block of the inverse of the bordered matrix that
+        belongs to the rows. The errors are ``e = (P y)_i / (gamma v_i)``. The share of a row in
+        its own fit is ``h_i = 1 - P_ii / (gamma v_i)``, and each of its v equal rows has ``h_i /
+        v_i``. So the score without one of them is ``y_i - e_i / (1 - h_i / v_i)``.
         """
         inverse = self._inverse(gamma)
         coefficients = self.centring.expand(self.vectors @ (inverse[:, None] * self.rotated))
@@ -66,7 +66,7 @@ class UnitOutPath:
             self.squares @ inverse, self.vectors @ (inverse * self.mirror)
         )
         noise = self._ridge(gamma) / self.centring.root_weights**2
-        # 1 - share h, written so that nothing cancels in a row of weight 1
+        # 1 - share h, written without cancellation for a row of weight 1
         left = (1.0 - self.share) + self.share * noise * p
         scores: FloatArray = self.targets - coefficients * (noise / left)[:, None]
         return scores

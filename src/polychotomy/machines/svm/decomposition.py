@@ -1,9 +1,14 @@
-r"""Support vector machines by decomposition: a few rows move at a time, the others wait.
+r"""Support vector machines by decomposition: a few rows change at a time, the others are fixed.
 
 In the notation of the native solver, :math:`\beta_i = a_i y_i` and the residuals are
 :math:`y_i - \sum_j K_{ij} \beta_j`. Every round takes the rows that violate the optimality
-conditions most, solves the problem of these rows alone, and brings the residuals of all rows up to
-date. So it needs the kernel rows of these rows only.
+conditions most, solves the problem of these rows alone, and updates the residuals of all rows. So
+it needs only the kernel rows of these rows.
+
+Note: SMO on single pairs, as for a whole Gram matrix, would ask for two kernel rows at a time.
+Hundreds of rows at once are computed by one matrix product, and the inner problem is solved by the
+native SMO on a small block. Blocks are in double precision; single precision is only used on a
+shared Gram matrix (see `SVM`).
 
 References: Joachims (1999), Making large-scale support vector machine learning practical; Lin
 (2001), On the convergence of the decomposition method for support vector machines.
@@ -20,14 +25,14 @@ from ...native import _core
 from ..solved import Solution
 
 _ROUNDING = float(np.finfo(np.float64).eps) / 2
-# These mean what they mean in the native solver for a whole Gram matrix.
+# They have the same meaning as in the native solver for a whole Gram matrix.
 _BOUND_SLACK = 1e-12
 _LEAST_CURVATURE = 1e-12
 _LEAST_SHARE_OF_REACH = 1e-3
 _MOST_ITERATIONS = 10_000_000
-# A round stops at this share of the gap it began with; exact solutions of a part are no use.
+# A round stops at this share of its initial gap; exact solutions of a part are wasted.
 _SHARE_OF_GAP = 0.1
-# Half of the rows of a round stay for the next, or the two halves would undo each other's moves.
+# Half of the rows of a round stay for the next one; otherwise rounds undo each other's changes.
 _SHARE_TO_STAY = 0.5
 _ITERATIONS_A_ROW = 100
 
@@ -45,15 +50,16 @@ def decompose(
     Parameters
     ----------
     source : RowSource
-        Gives the kernel rows.
+        Provides the kernel rows.
     labels : ndarray of shape (n_rows,)
         -1.0 or 1.0.
     bounds : ndarray of shape (n_rows,)
         The largest :math:`a_i`, C times the row's weight; rows with 0 take no part.
     tolerance : float
-        As that of `solve_svm`.
+        The same as that of `solve_svm`.
     max_iterations : int, default=None
-        The largest number of pairs to move; ten million, or 100 a row, by default.
+        The largest number of pairs to change; by default ten million, or 100 per row if that is
+        more.
     start : ndarray of shape (n_rows,), default=None
         Coefficients within the constraints to start from; all 0 by default.
 
@@ -99,7 +105,7 @@ class _Problem:
             moved = gap > goal and self._round(rising, falling, gap, goal, max_iterations)
             if not moved:
                 if fresh:
-                    break  # rounding leaves nothing to move
+                    break  # only rounding errors remain
                 self.recompute()
             fresh = not moved
         return Solution(
@@ -107,13 +113,13 @@ class _Problem:
         )
 
     def _may_rise_and_fall(self) -> tuple[FloatArray, FloatArray]:
-        """Return the residuals of rows that may rise (-inf elsewhere) and fall (inf elsewhere)."""
+        """Return the residuals of rows that can rise (else -inf) and that can fall (else inf)."""
         rising = np.where(self.upper - self.beta > self.slack, self.residual, -np.inf)
         falling = np.where(self.beta - self.lower > self.slack, self.residual, np.inf)
         return rising, falling
 
     def _goal(self) -> float:
-        """Return the gap to reach, which a small C makes smaller, as in the native solver."""
+        """Return the required gap, which is smaller for a small C, as in the native solver."""
         outputs = (self.labels - self.residual)[self.inside]
         reach = float(((self.upper - self.lower) * self.source.diagonal).max())
         scale = max(float(np.ptp(outputs)) / 2.0, _LEAST_SHARE_OF_REACH * reach)
@@ -128,7 +134,7 @@ class _Problem:
         goal: float,
         max_iterations: int,
     ) -> bool:
-        """Solve the problem of the most violating rows; False if nothing could be moved."""
+        """Solve the problem of the most violating rows; return False if nothing changed."""
         rows = self._choose(rising, falling)
         beta, residual = self.beta[rows], self.residual[rows]
         self.iterations += _core.solve_svm_block(
@@ -150,7 +156,7 @@ class _Problem:
         return bool(moved.any())
 
     def _choose(self, rising: FloatArray, falling: FloatArray) -> IntArray:
-        """Return the rows of this round: some of the last, and those that violate most."""
+        """Return the rows of this round: half of the last ones, and the most violating rows."""
         most = min(self.source.most_at_once, len(rising))
         stay = self.stayed[-int(_SHARE_TO_STAY * most) :]
         rising, falling = rising.copy(), falling.copy()
@@ -163,7 +169,7 @@ class _Problem:
         return self.stayed
 
     def recompute(self) -> None:
-        """Compute the residuals afresh, free of the rounding of many updates."""
+        """Recompute the residuals, without the rounding errors of many updates."""
         self.residual = self.labels.copy()
         support = np.flatnonzero(self.beta)
         for start in range(0, len(support), self.source.most_at_once):
@@ -178,7 +184,7 @@ class _Problem:
         return self.labels * np.where(bounds - size <= self.slack, bounds, size)
 
     def _bias(self, rising: FloatArray, falling: FloatArray) -> float:
-        """Return the mean over free rows; with none free, the middle of the feasible interval."""
+        """Return the mean over free rows; if none is free, the middle of the feasible interval."""
         free = np.isfinite(rising) & np.isfinite(falling)
         if free.any():
             return float(self.residual[free].mean())
@@ -186,7 +192,7 @@ class _Problem:
 
 
 def _smallest(values: FloatArray, count: int) -> IntArray:
-    """Return the places of the smallest finite values."""
+    """Return the positions of the smallest finite values."""
     if count < len(values):
         places: IntArray = np.argpartition(values, count)[:count]
     else:

@@ -2,9 +2,12 @@ r"""A point near the solution of a linear support vector machine with many rows,
 
 A primal-dual interior-point method on the dual, :math:`\min \frac12 a'VV'a - \sum_i a_i` with
 :math:`V_i = y_i x_i` subject to :math:`y'a = 0` and :math:`0 \le a_i \le u_i`. A step solves a
-system with the matrix :math:`VV' + D`, D diagonal, which takes one of the size of the features
-only. The number of steps hardly depends on C, whereas methods that move few rows at a time need
-very many when C is large.
+system with the matrix :math:`VV' + D`, D diagonal, which reduces to a system of the size of the
+features. The number of steps hardly depends on C.
+
+Note: decomposition alone, which changes a few rows at a time, needs thousands of rounds here if C
+is large. The interior point is not exact: its coefficients are all strictly inside their bounds.
+So decomposition finishes from it, with the same tolerance as for other kernels.
 
 References: Ferris and Munson (2002), Interior-point methods for massive support vector machines;
 Mehrotra (1992), On the implementation of a primal-dual interior point method.
@@ -23,10 +26,10 @@ from ...core.types import FloatArray
 from ..linear import weighted_products
 
 _MOST_STEPS = 60
-# Relative to the value of the dual; what is left is for the method that starts here.
+# Relative to the value of the dual; decomposition removes the rest.
 _GAP = 1e-9
 _SHARE_OF_WAY = 0.995
-# Coefficients this near to a bound, in units of the bound, are put there.
+# Coefficients this near to a bound, in units of the bound, are set to it.
 _NEAR = 1e-5
 
 
@@ -51,7 +54,7 @@ def interior_point(
     coefficients : ndarray of shape (n_rows,)
     n_steps : int
     """
-    # In units of its bound every coefficient is in [0, 1].
+    # In units of its bound, every coefficient is in [0, 1].
     V = diags_array(labels * bounds) @ X if issparse(X) else X * (labels * bounds)[:, None]
     signs = labels * bounds
     a, s = np.full(len(labels), 0.5), np.full(len(labels), 0.5)
@@ -69,9 +72,9 @@ def interior_point(
         try:
             system = _System(V, signs, z / a + w / s)
         except (LinAlgError, ValueError):
-            break  # as far as rounding allows
+            break  # rounding allows no further step
         mean = products / (2 * len(a))
-        # Where the step without centring would lead decides how much to centre.
+        # The step without centring decides how much to centre (Mehrotra).
         da, dz, dw, _ = system.step(dual, primal, a, s, z, w, -a * z, -s * w)
         length = _length(a, s, z, w, da, dz, dw)
         reached = (a + length * da) @ (z + length * dz) + (s - length * da) @ (w + length * dw)
@@ -137,10 +140,10 @@ def _length(
 
 
 def _inside(a: FloatArray, signs: FloatArray, bounds: FloatArray) -> FloatArray:
-    """Put what is near a bound there, and let the rest make up for it: ``y'a = 0``."""
+    """Set coefficients near a bound to it, and change the others to keep ``y'a = 0``."""
     a = np.where(a < _NEAR, 0.0, np.where(a > 1.0 - _NEAR, 1.0, a))
     excess = float(signs @ a)
-    # How far each row can go in the direction that takes the excess away.
+    # How far each row can move in the direction that removes the excess.
     room = np.where(signs * excess > 0.0, a, 1.0 - a)
     free = (a > 0.0) & (a < 1.0)
     if (room * bounds)[free].sum() >= abs(excess):
