@@ -12,6 +12,7 @@
 #include "held_out_bindings.hpp"
 #include "interrupt.hpp"
 #include "klr_bindings.hpp"
+#include "lane_functions.hpp"
 #include "pairwise.hpp"
 #include "platt.hpp"
 #include "recycled.hpp"
@@ -197,7 +198,7 @@ NB_MODULE(_core, module) {
     module.def("recycled", &recycled, "count"_a);
     module.def("release_recycled", &polychotomy::release_recycled);
     module.def("use_baseline_lanes", &polychotomy::use_baseline_lanes, "only_baseline"_a);
-    module.def("lanes_in_use", &polychotomy::lanes_in_use);
+    module.def("lanes_in_use", [] { return polychotomy::lanes_in_use().name; });
     polychotomy::bind_svm(module);
     polychotomy::bind_svm_block(module);
     polychotomy::bind_klr(module);

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "crew.hpp"
-#include "pairwise.hpp"
-#include "svm_block.hpp"
+#include "lane_functions.hpp"
 
 namespace polychotomy {
 namespace {
@@ -60,10 +58,7 @@ void see_rows(const Entry* gram, size_t n, size_t top, Seen& seen) {
 
 bool gaussian_of_distances(const double* distances, double* kernel, size_t count, double gamma,
                            size_t n_threads, const std::function<bool()>& interrupted) {
-    auto* fill = gaussian_of_distances_baseline;
-#ifdef POLYCHOTOMY_AVX2
-    if (std::strcmp(lanes_in_use(), avx2_lanes.name) == 0) fill = gaussian_of_distances_avx2;
-#endif
+    const auto fill = lanes_in_use().gaussian.of_distances;
     const auto work = [&](Tasks& tasks) {
         for (size_t task; tasks.next(task);) {
             const size_t start = task * entries_a_task;

@@ -2,22 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "crew.hpp"
-#include "held_out_kernels.hpp"
-#include "pairwise.hpp"
+#include "lane_functions.hpp"
 #include "recycled.hpp"
 
 namespace polychotomy {
-
-const HeldOutKernels& held_out_kernels() {
-#ifdef POLYCHOTOMY_AVX2
-    if (std::strcmp(lanes_in_use(), "avx2") == 0) return avx2_held_out_kernels;
-#endif
-    return baseline_held_out_kernels;
-}
 
 namespace {
 
@@ -74,7 +65,7 @@ public:
         sums_.resize(columns_a_task * n_sums);
         for (size_t column = first; column < end; ++column) {
             collect(fold, column);
-            held_out_kernels().combine(rows_.data(), weights_.data(), rows_.size(), path_.n_values,
+            lanes_in_use().held_out.combine(rows_.data(), weights_.data(), rows_.size(), path_.n_values,
                                        fold.padded(), sums_.data() + (column - first) * n_sums);
         }
         for (size_t v = 0; v < path_.n_values; ++v) {

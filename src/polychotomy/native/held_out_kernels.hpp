@@ -15,12 +15,4 @@ struct HeldOutKernels {
                     std::size_t n_values, std::size_t n, double* out);
 };
 
-extern const HeldOutKernels baseline_held_out_kernels;
-#ifdef POLYCHOTOMY_AVX2
-extern const HeldOutKernels avx2_held_out_kernels;
-#endif
-
-// Those of the instruction set that `use_baseline_lanes` has chosen.
-const HeldOutKernels& held_out_kernels();
-
 }    // namespace polychotomy

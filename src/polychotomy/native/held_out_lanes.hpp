@@ -1,20 +1,13 @@
-// The loop of held_out_kernels.hpp with lanes along the test rows.
-//
-// This file is compiled once per instruction set: the including file defines POLYCHOTOMY_LANES
-// (the name of the namespace) and POLYCHOTOMY_LANE_COUNT. As in lanes.hpp, nothing of the
-// standard library may be used here: the linker could keep the AVX2 copy for all processors.
+// The loop of held_out_kernels.hpp with lanes along the test rows; see lanes.hpp for the rules.
+#pragma once
 
-#include <cstring>
-
+#include "lanes.hpp"
 #include "held_out_kernels.hpp"
 
 namespace polychotomy {
 namespace {
 namespace POLYCHOTOMY_LANES {
-
-using std::size_t;
-
-#include "lane_basics.hpp"
+namespace held_out {
 
 // The sums of `values` values for two lanes of rows stay in registers over all terms. A sum is the
 // same whatever other values are beside it.
@@ -49,6 +42,7 @@ void combine(const double* const* rows, const double* weights, size_t n_terms, s
     }
 }
 
+}    // namespace held_out
 }    // namespace POLYCHOTOMY_LANES
 }    // namespace
 }    // namespace polychotomy

@@ -1,6 +1,7 @@
 #include "klr.hpp"
 
 #include "crew.hpp"
+#include "lane_functions.hpp"
 
 namespace polychotomy {
 namespace {
@@ -72,7 +73,7 @@ private:
 bool solve_klr(const KlrProblems& problems, const KlrResults& results, size_t n_threads,
                const std::function<bool()>& interrupted) {
     const auto work = [&](Tasks& tasks) {
-        KlrNewton newton(klr_kernels(), tasks.stop_flag());
+        KlrNewton newton(lanes_in_use().matrix, tasks.stop_flag());
         for (size_t task; tasks.next(task);)
             Task(problems, results, task).run(newton, tasks.stop_flag());
     };

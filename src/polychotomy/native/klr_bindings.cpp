@@ -8,6 +8,7 @@
 
 #include "interrupt.hpp"
 #include "klr.hpp"
+#include "lane_functions.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -76,7 +77,7 @@ void solve(const Array<const double, 2>& gram, const Array<const std::int8_t, 2>
 bool solve_positive_definite(const Array<const double, 2>& a, const Array<double, 1>& x) {
     const size_t n = a.shape(0);
     require(a.shape(1) == n && x.shape(0) == n, "The shapes must fit.");
-    const KlrKernels& kernels = klr_kernels();
+    const MatrixKernels& kernels = lanes_in_use().matrix;
     const StopFlag never(false);
     SquareMatrix matrix;
     matrix.resize(padded_order(n), never);

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "klr_matrix.hpp"
+#include "matrix.hpp"
 
 namespace polychotomy {
 
@@ -52,7 +52,7 @@ struct KlrRows {
 
 class KlrNewton {
 public:
-    KlrNewton(const KlrKernels& kernels, const StopFlag& stop) : kernels_(kernels), stop_(stop) {}
+    KlrNewton(const MatrixKernels& kernels, const StopFlag& stop) : kernels_(kernels), stop_(stop) {}
 
     // Takes over a problem; `gram` has n_rows rows and columns.
     void load(const double* gram, std::size_t n_rows, const KlrRows& problem);
@@ -83,7 +83,7 @@ private:
     bool lowers_model() const;
     void multiply(const Vector& x, Vector& y) const;
 
-    const KlrKernels& kernels_;
+    const MatrixKernels& kernels_;
     const StopFlag& stop_;
     SquareMatrix gram_, factor_;
     bool has_factor_ = false;

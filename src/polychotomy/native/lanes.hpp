@@ -1,122 +1,144 @@
-// Pairwise coupling of several rows at once, one row a lane.
+// Lanes, registers of several numbers, and functions of them.
 //
-// This file is compiled once per instruction set: the including file defines POLYCHOTOMY_LANES
-// (the name of the namespace) and POLYCHOTOMY_LANE_COUNT. It must not use functions or templates
-// of the standard library: the linker keeps one copy of those, and if that were the AVX2 one,
-// the module would stop on older processors. Everything here is in an unnamed namespace.
+// The files *_lanes.hpp are compiled once per instruction set, by lanes_baseline.cpp and
+// lanes_avx2.cpp. These define POLYCHOTOMY_LANES, the name of a namespace, and
+// POLYCHOTOMY_LANE_COUNT, the number of doubles in a register. Two rules hold in all of them:
 //
-// Every lane goes through the same operations whatever its neighbours are, so that a row's
-// result does not depend on the rows beside it.
+// - Everything is in an unnamed namespace, and the standard library is not used, except for what
+//   compilers replace by instructions (memcpy). The linker keeps one copy of a function that two
+//   files share. If that were the AVX2 one, the module would crash on older processors.
+// - Loops have no order among lanes: a row gets the same result whatever rows are beside it.
+//
+// Vector types of the compiler were chosen over intrinsics, which would need one version of the code
+// for each instruction set, and over loops left to the compiler, which it does not always vectorise.
+#pragma once
 
+#include <cstddef>
 #include <cstring>
-
-#include "pairwise.hpp"
 
 namespace polychotomy {
 namespace {
 namespace POLYCHOTOMY_LANES {
 
-constexpr size_t W = POLYCHOTOMY_LANE_COUNT;
+using std::size_t;
+
+// The types that belong to a register of Reals. A Mask is the result of a comparison.
+template <class Real>
+struct Register;
 
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(POLYCHOTOMY_PLAIN_LANES)
 
-typedef double Lane __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
-typedef long long Mask __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
+template <>
+struct Register<double> {
+    static constexpr size_t width = POLYCHOTOMY_LANE_COUNT;
+    typedef double Lane __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
+    typedef long long Integers __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
+    typedef long long Integer;
+    typedef Integers Mask;
+};
 
-inline Lane choose(Mask mask, Lane yes, Lane no) { return mask ? yes : no; }
-inline Mask bits_of(Lane x) { return (Mask)x; }
-inline Lane from_bits(Mask x) { return (Lane)x; }
+template <>
+struct Register<float> {
+    static constexpr size_t width = 2 * POLYCHOTOMY_LANE_COUNT;
+    typedef float Lane __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
+    typedef int Integers __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
+    typedef int Integer;
+    typedef Integers Mask;
+};
+
+template <class Any>
+inline auto at(const Any& lane, size_t w) {
+    return lane[w];
+}
+template <class Any, class Entry>
+inline void set(Any& lane, size_t w, Entry value) {
+    lane[w] = value;
+}
+template <class Mask>
+inline Mask opposite(Mask mask) {
+    return ~mask;
+}
 
 #else
 
-// The same arithmetic for compilers without vector types.
-template <class T>
-struct Vector {
-    alignas(8 * POLYCHOTOMY_LANE_COUNT) T at[W];
-    T& operator[](size_t w) { return at[w]; }
-    const T& operator[](size_t w) const { return at[w]; }
+// One number at a time, for compilers without vector types.
+template <class Real>
+struct Register {
+    static constexpr size_t width = 1;
+    typedef Real Lane;
+    typedef long long Integers;
+    typedef long long Integer;
+    typedef bool Mask;
 };
-typedef Vector<double> Lane;
-typedef Vector<long long> Mask;
 
-#define POLYCHOTOMY_OPERATOR(result, type, op, expression)                \
-    inline result operator op(const type& x, const type& y) {             \
-        result z;                                                         \
-        for (size_t w = 0; w < W; ++w) z[w] = (expression);               \
-        return z;                                                         \
-    }
-#define POLYCHOTOMY_ARITHMETIC(op)                                        \
-    POLYCHOTOMY_OPERATOR(Lane, Lane, op, x[w] op y[w])                    \
-    inline Lane operator op(const Lane& x, double y) {                    \
-        Lane z;                                                           \
-        for (size_t w = 0; w < W; ++w) z[w] = x[w] op y;                  \
-        return z;                                                         \
-    }                                                                     \
-    inline Lane operator op(double x, const Lane& y) {                    \
-        Lane z;                                                           \
-        for (size_t w = 0; w < W; ++w) z[w] = x op y[w];                  \
-        return z;                                                         \
-    }                                                                     \
-    inline Lane& operator op##=(Lane& x, const Lane& y) { return x = x op y; }
-#define POLYCHOTOMY_COMPARISON(op)                                        \
-    POLYCHOTOMY_OPERATOR(Mask, Lane, op, -static_cast<long long>(x[w] op y[w]))
-POLYCHOTOMY_ARITHMETIC(+)
-POLYCHOTOMY_ARITHMETIC(-)
-POLYCHOTOMY_ARITHMETIC(*)
-POLYCHOTOMY_ARITHMETIC(/)
-POLYCHOTOMY_COMPARISON(<)
-POLYCHOTOMY_COMPARISON(>)
-POLYCHOTOMY_COMPARISON(<=)
-POLYCHOTOMY_COMPARISON(>=)
-POLYCHOTOMY_OPERATOR(Mask, Mask, &, x[w] & y[w])
-POLYCHOTOMY_OPERATOR(Mask, Mask, +, x[w] + y[w])
-inline Mask operator<<(const Mask& x, int shift) {
-    Mask z;
-    for (size_t w = 0; w < W; ++w)
-        z[w] = static_cast<long long>(static_cast<unsigned long long>(x[w]) << shift);
-    return z;
+template <class Any>
+inline Any at(const Any& lane, size_t) {
+    return lane;
 }
-inline Mask operator~(const Mask& x) {
-    Mask z;
-    for (size_t w = 0; w < W; ++w) z[w] = ~x[w];
-    return z;
+template <class Any, class Entry>
+inline void set(Any& lane, size_t, Entry value) {
+    lane = value;
 }
-inline Lane choose(const Mask& mask, const Lane& yes, const Lane& no) {
-    Lane z;
-    for (size_t w = 0; w < W; ++w) z[w] = mask[w] ? yes[w] : no[w];
-    return z;
-}
-inline Mask bits_of(const Lane& x) {
-    Mask z;
-    std::memcpy(&z, &x, sizeof z);
-    return z;
-}
-inline Lane from_bits(const Mask& x) {
-    Lane z;
-    std::memcpy(&z, &x, sizeof z);
-    return z;
-}
-#undef POLYCHOTOMY_OPERATOR
-#undef POLYCHOTOMY_ARITHMETIC
-#undef POLYCHOTOMY_COMPARISON
+inline bool opposite(bool mask) { return !mask; }
 
 #endif
 
-inline Lane all(double x) {
-    Lane lane;
-    for (size_t w = 0; w < W; ++w) lane[w] = x;
+template <class Real>
+using LaneOf = typename Register<Real>::Lane;
+template <class Real>
+using IntegersOf = typename Register<Real>::Integers;
+template <class Real>
+using IntegerOf = typename Register<Real>::Integer;
+
+// Most loops are in double precision.
+typedef Register<double>::Lane Lane;
+typedef Register<double>::Integers Bits;
+typedef Register<double>::Mask Mask;
+constexpr size_t W = Register<double>::width;
+
+template <class Real>
+inline LaneOf<Real> all(Real x) {
+    return x - LaneOf<Real>{};
+}
+template <class Real>
+inline IntegersOf<Real> all_integers(IntegerOf<Real> x) {
+    return x - IntegersOf<Real>{};
+}
+template <class Real>
+inline LaneOf<Real> load(const Real* from) {
+    LaneOf<Real> lane;
+    std::memcpy(&lane, from, sizeof lane);
     return lane;
 }
-inline Lane larger(Lane x, Lane y) { return choose(x > y, x, y); }
-inline Lane smaller(Lane x, Lane y) { return choose(x < y, x, y); }
+template <class Real>
+inline void store(Real* to, LaneOf<Real> lane) {
+    std::memcpy(to, &lane, sizeof lane);
+}
+inline double total(Lane x) {
+    double sum = at(x, 0);
+    for (size_t w = 1; w < W; ++w) sum += at(x, w);
+    return sum;
+}
+inline Lane larger(Lane x, Lane y) { return x > y ? x : y; }
+inline Lane smaller(Lane x, Lane y) { return x < y ? x : y; }
 inline bool every(Mask mask) {
     long long both = -1;
-    for (size_t w = 0; w < W; ++w) both &= mask[w];
+    for (size_t w = 0; w < W; ++w) both &= at(mask, w);
     return both != 0;
 }
+inline Bits bits_of(Lane x) {
+    Bits bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+inline Lane from_bits(Bits x) {
+    Lane lane;
+    std::memcpy(&lane, &x, sizeof lane);
+    return lane;
+}
 
-// exp for |x| <= 700: 2^n times a Taylor polynomial on [-log(2)/2, log(2)/2]; the first term
-// left out is 4e-18.
+// exp for |x| <= 700: 2^n times a Taylor polynomial on [-log(2)/2, log(2)/2]. The first term left
+// out is 4e-18.
 inline Lane exponential(Lane x) {
     const Lane shifter = all(0x1.8p52);
     const Lane shifted = x * 0x1.71547652b82fep0 + shifter;    // x / log(2), rounded
@@ -133,343 +155,26 @@ inline Lane exponential(Lane x) {
     return from_bits(bits_of(sum) + (bits_of(shifted) << 52));
 }
 
-// W rows side by side. The last block of a matrix repeats the last row to be full.
-struct Block {
-    const double* r[W];
-    double* p[W];
-    size_t n_rows;
-
-    Block(const Rows& rows, size_t first) {
-        const size_t n_pairs = count_pairs(rows.n_classes);
-        n_rows = rows.n_rows - first < W ? rows.n_rows - first : W;
-        for (size_t w = 0; w < W; ++w) {
-            const size_t row = first + (w < n_rows ? w : n_rows - 1);
-            r[w] = rows.r + row * n_pairs;
-            p[w] = rows.p + row * rows.n_classes;
-        }
-    }
-    Lane pair(size_t column) const {
-        Lane x;
-        for (size_t w = 0; w < W; ++w) x[w] = r[w][column];
-        return x;
-    }
-    void write(size_t label, Lane x) const {
-        for (size_t w = 0; w < n_rows; ++w) p[w][label] = x[w];
-    }
-};
-
-inline Mask in_unit_interval(Lane x) { return (x >= all(0.0)) & (x <= all(1.0)); }
-
-// Write x / sum(x), negative rounding errors set to zero.
-void write_normalised(const Block& block, Lane* x, size_t m) {
-    Lane sum = all(0.0);
-    for (size_t i = 0; i < m; ++i) {
-        x[i] = larger(x[i], all(0.0));
-        sum += x[i];
-    }
-    const Lane scale = 1.0 / sum;
-    for (size_t i = 0; i < m; ++i) block.write(i, x[i] * scale);
+// exp for x <= 0 which is 0 below -350: products of two results are not subnormal, and fast.
+inline Lane vanishing_exponential(Lane x) {
+    const Lane least = all(-350.0);
+    return x > least ? exponential(larger(x, least)) : all(0.0);
 }
 
-// Entries of a symmetric matrix: (i, j) with j <= i.
-inline size_t triangle(size_t i) { return i * (i + 1) / 2; }
-
-// ---- Wu, Lin and Weng's second method -------------------------------------------------------
-
-// The lower triangle of Q + ee'. Q is singular where the r are consistent; adding ee' makes it
-// positive definite and leaves the direction of the solution as it is.
-Mask fill_wu_lin_weng(const Block& block, Lane* q, size_t m) {
-    Mask valid = in_unit_interval(block.pair(0));
-    for (size_t i = 0; i < m; ++i) q[triangle(i) + i] = all(1.0);
-    size_t column = 0;
-    for (size_t i = 0; i < m; ++i) {
-        Lane diagonal = q[triangle(i) + i];
-        for (size_t j = i + 1; j < m; ++j) {
-            const Lane r = block.pair(column++);
-            const Lane turned = 1.0 - r;
-            valid = valid & in_unit_interval(r);
-            diagonal += turned * turned;
-            q[triangle(j) + j] += r * r;
-            q[triangle(j) + i] = 1.0 - r * turned;
-        }
-        q[triangle(i) + i] = diagonal;
-    }
-    return valid;
+// log for x >= 1: x = 2^n m with m in [sqrt(1/2), sqrt(2)), log m = 2 artanh((m - 1) / (m + 1)).
+// The first term left out is 1e-18.
+inline Lane logarithm(Lane x) {
+    const Bits root_half = all_integers<double>(0x3fe6a09e667f3bcdLL);
+    const Bits n = (bits_of(x) - root_half) >> 52;
+    const Lane m = from_bits(bits_of(x) - (n << 52));
+    const Bits offset = all_integers<double>(0x4330000000000000LL);    // of 2^52
+    const Lane exponent = from_bits(n | offset) - 0x1p52;
+    const Lane t = (m - 1.0) / (m + 1.0);
+    const Lane square = t * t;
+    Lane sum = all(1.0 / 23.0);
+    for (int k = 21; k > 0; k -= 2) sum = sum * square + 1.0 / k;
+    return exponent * 0x1.62e42fefa39efp-1 + 2.0 * t * sum;
 }
-
-// Solve (Q + ee') x = e by LDL' without square roots; `factor` holds one column.
-void solve_wu_lin_weng(Lane* q, Lane* x, Lane* factor, size_t m) {
-    for (size_t i = 0; i < m; ++i) x[i] = all(1.0);
-    for (size_t k = 0; k < m; ++k) {
-        const Lane inverse = 1.0 / q[triangle(k) + k];
-        q[triangle(k) + k] = inverse;
-        for (size_t i = k + 1; i < m; ++i) {
-            Lane* row = q + triangle(i);
-            const Lane entry = row[k];
-            row[k] = factor[i] = entry * inverse;
-            for (size_t j = k + 1; j <= i; ++j) row[j] -= entry * factor[j];
-            x[i] -= factor[i] * x[k];
-        }
-    }
-    for (size_t i = m; i-- > 0;) {
-        x[i] = x[i] * q[triangle(i) + i];
-        for (size_t k = i + 1; k < m; ++k) x[i] -= q[triangle(k) + i] * x[k];
-    }
-}
-
-bool wu_lin_weng(const Rows& rows, double* workspace) {
-    const size_t m = rows.n_classes;
-    Lane* x = reinterpret_cast<Lane*>(workspace);
-    Lane* factor = x + m;
-    Lane* q = factor + m;
-    for (size_t first = 0; first < rows.n_rows; first += W) {
-        const Block block(rows, first);
-        if (!every(fill_wu_lin_weng(block, q, m))) return false;
-        solve_wu_lin_weng(q, x, factor, m);
-        write_normalised(block, x, m);
-    }
-    return true;
-}
-
-// ---- Wu, Lin and Weng's first method --------------------------------------------------------
-
-// rate[i * m + j]: how fast the chain goes from i to j, that is r_ji. With an exact 0, a state
-// may have no way out to the states not yet eliminated; moving r by 1e-15 moves the stationary
-// distribution by about as much, because every two states exchange a total rate of 1.
-Mask fill_markov(const Block& block, Lane* rate, size_t m) {
-    Mask valid = in_unit_interval(block.pair(0));
-    size_t column = 0;
-    for (size_t i = 0; i < m; ++i) {
-        rate[i * m + i] = all(0.0);
-        for (size_t j = i + 1; j < m; ++j) {
-            const Lane r = block.pair(column++);
-            valid = valid & in_unit_interval(r);
-            rate[i * m + j] = larger(1.0 - r, all(markov_clip));
-            rate[j * m + i] = larger(r, all(markov_clip));
-        }
-    }
-    return valid;
-}
-
-// Grassmann, Taksar and Heyman: eliminate the states one by one, without a subtraction.
-void solve_markov(Lane* rate, Lane* p, size_t m) {
-    for (size_t k = m - 1; k > 0; --k) {
-        const Lane* out = rate + k * m;
-        Lane total = out[0];
-        for (size_t j = 1; j < k; ++j) total += out[j];
-        const Lane inverse = 1.0 / total;
-        for (size_t i = 0; i < k; ++i) {
-            Lane* row = rate + i * m;
-            const Lane into = row[k] * inverse;
-            row[k] = into;
-            for (size_t j = 0; j < k; ++j) row[j] += into * out[j];
-        }
-    }
-    p[0] = all(1.0);
-    for (size_t k = 1; k < m; ++k) {
-        p[k] = p[0] * rate[k];
-        for (size_t i = 1; i < k; ++i) p[k] += p[i] * rate[i * m + k];
-    }
-}
-
-bool markov(const Rows& rows, double* workspace) {
-    const size_t m = rows.n_classes;
-    Lane* p = reinterpret_cast<Lane*>(workspace);
-    Lane* rate = p + m;
-    for (size_t first = 0; first < rows.n_rows; first += W) {
-        const Block block(rows, first);
-        if (!every(fill_markov(block, rate, m))) return false;
-        solve_markov(rate, p, m);
-        write_normalised(block, p, m);
-    }
-    return true;
-}
-
-// ---- Hastie and Tibshirani ------------------------------------------------------------------
-
-// Newton's method in u = log p, p itself being kept. In these lanes the steps are only clipped;
-// rows that do not converge in a few rounds, or whose p becomes too small to divide by, are
-// left to the line search of the slow path.
-constexpr double longest_step = 4.0;
-constexpr double smallest_p = 1e-200;
-constexpr int most_rounds = 25;
-
-struct Newton {
-    size_t m;
-    const double* weights;    // lower triangle without diagonal, or null
-    Lane* p;
-    Lane* target;      // sum_j n_ij r_ij: all that the solution needs of r
-    Lane* gradient;
-    Lane* step;
-    Lane* share;
-    Lane* edge;        // n_ij mu_ij mu_ji, (i, j) with j < i
-};
-
-inline size_t edges_of(size_t i) { return i * (i - 1) / 2; }
-
-// The start p_i = s_i / (K_i - s_i), K_i the largest possible s_i, has the right ends: one
-// class far above or below the others. For two classes p = s is the solution.
-Mask start_newton(const Block& block, const Newton& newton) {
-    const size_t m = newton.m;
-    Mask valid = in_unit_interval(block.pair(0));
-    Lane* lost = newton.step;
-    for (size_t i = 0; i < m; ++i) newton.target[i] = lost[i] = all(0.0);
-    size_t column = 0;
-    for (size_t i = 0; i < m; ++i)
-        for (size_t j = i + 1; j < m; ++j) {
-            const Lane given = block.pair(column++);
-            valid = valid & in_unit_interval(given);
-            Lane r = larger(smaller(given, all(1.0 - kullback_clip)), all(kullback_clip));
-            Lane turned = 1.0 - r;
-            if (newton.weights) {
-                r = r * newton.weights[edges_of(j) + i];
-                turned = turned * newton.weights[edges_of(j) + i];
-            }
-            newton.target[i] += r;
-            lost[i] += turned;
-            newton.target[j] += turned;
-            lost[j] += r;
-        }
-    for (size_t i = 0; i < m; ++i)
-        newton.p[i] = m == 2 ? newton.target[i] : newton.target[i] / lost[i];
-    return valid;
-}
-
-void normalise(Lane* p, size_t m) {
-    Lane sum = p[0];
-    for (size_t i = 1; i < m; ++i) sum += p[i];
-    const Lane scale = 1.0 / sum;
-    for (size_t i = 0; i < m; ++i) p[i] = p[i] * scale;
-}
-
-// The gradient sum_j n_ij (mu_ij - r_ij) and the edges of the Hessian, a graph Laplacian.
-template <bool weighted>
-void differentiate(const Newton& newton) {
-    for (size_t i = 0; i < newton.m; ++i) newton.gradient[i] = all(0.0) - newton.target[i];
-    for (size_t i = 1; i < newton.m; ++i) {
-        Lane* edge = newton.edge + edges_of(i);
-        const Lane p = newton.p[i];
-        Lane wins = newton.gradient[i];
-        for (size_t j = 0; j < i; ++j) {
-            const Lane inverse = 1.0 / (p + newton.p[j]);
-            Lane mu = p * inverse;
-            Lane turned = newton.p[j] * inverse;
-            edge[j] = mu * turned;
-            if (weighted) {
-                const double weight = newton.weights[edges_of(i) + j];
-                edge[j] = edge[j] * weight;
-                mu = mu * weight;
-                turned = turned * weight;
-            }
-            wins += mu;
-            newton.gradient[j] += turned;
-        }
-        newton.gradient[i] = wins;
-    }
-}
-
-// Solve Laplacian * step = -gradient with step_0 = 0. Eliminating a class joins its neighbours
-// by new edges (Kron reduction): sums and products of positive numbers only, so that weights
-// of 1e-12 are as accurate as weights of 1.
-void solve_laplacian(const Newton& newton) {
-    const size_t m = newton.m;
-    for (size_t k = m - 1; k > 0; --k) {
-        Lane* edge = newton.edge + edges_of(k);
-        Lane total = edge[0];
-        for (size_t j = 1; j < k; ++j) total += edge[j];
-        const Lane inverse = 1.0 / total;
-        const Lane flow = newton.gradient[k];
-        for (size_t i = 0; i < k; ++i) {
-            const Lane entry = edge[i];
-            newton.share[i] = edge[i] = entry * inverse;
-            newton.gradient[i] += flow * newton.share[i];
-            Lane* row = newton.edge + edges_of(i);
-            for (size_t j = 0; j < i; ++j) row[j] += entry * newton.share[j];
-        }
-        newton.gradient[k] = flow * inverse;
-    }
-    newton.step[0] = all(0.0);
-    for (size_t k = 1; k < m; ++k) {
-        const Lane* share = newton.edge + edges_of(k);
-        Lane x = all(0.0) - newton.gradient[k];
-        for (size_t j = 0; j < k; ++j) x += share[j] * newton.step[j];
-        newton.step[k] = x;
-    }
-}
-
-// Move the active lanes; return those that have converged by this step. After a Newton step x
-// the error of log p is of the order of x^2; the error of p is that times p. A class whose p
-// is on its way to (nearly) zero moves by -1 a round, and does not count once p is small.
-Mask move(const Newton& newton, Mask active, Lane tolerance) {
-    const size_t m = newton.m;
-    Lane mean = newton.p[0] * newton.step[0];
-    for (size_t i = 1; i < m; ++i) mean += newton.p[i] * newton.step[i];
-    Lane error = all(0.0);
-    Lane sum = all(0.0);
-    for (size_t i = 0; i < m; ++i) {
-        const Lane x = newton.step[i] - mean;
-        const Lane clipped = larger(smaller(x, all(longest_step)), all(-longest_step));
-        const Lane before = newton.p[i];
-        const Lane after = larger(before * exponential(clipped), all(smallest_p));
-        error += larger(before, after) * x * x;
-        newton.step[i] = after;
-        sum += after;
-    }
-    const Lane scale = 1.0 / sum;
-    for (size_t i = 0; i < m; ++i)
-        newton.p[i] = choose(active, newton.step[i] * scale, newton.p[i]);
-    return active & (error <= tolerance);
-}
-
-// Lanes whose p can still be divided by without losing everything.
-Mask large_enough(const Newton& newton) {
-    Lane least = newton.p[0];
-    for (size_t i = 1; i < newton.m; ++i) least = smaller(least, newton.p[i]);
-    return least > all(1e3 * smallest_p);
-}
-
-Mask iterate(const Newton& newton, const HastieTibshirani& options) {
-    const int rounds = options.max_iterations < most_rounds ? options.max_iterations : most_rounds;
-    Mask active = all(0.0) >= all(0.0);
-    Mask converged = ~active;
-    const Lane tolerance = all(options.tolerance);
-    for (int round = 0; round < rounds && !every(~active); ++round) {
-        if (newton.weights)
-            differentiate<true>(newton);
-        else
-            differentiate<false>(newton);
-        solve_laplacian(newton);
-        const Mask done = move(newton, active, tolerance);
-        converged = converged + done;    // a mask is 0 or -1, and a lane is done only once
-        active = active & ~done & large_enough(newton);
-    }
-    return converged;
-}
-
-Newton lay_out_newton(size_t m, double* workspace, const double* weights) {
-    Lane* lanes = reinterpret_cast<Lane*>(workspace);
-    return {m,           weights,     lanes,       lanes + m,
-            lanes + 2 * m, lanes + 3 * m, lanes + 4 * m, lanes + 5 * m};
-}
-
-bool hastie_tibshirani(const Rows& rows, const HastieTibshirani& options, double* workspace,
-                       size_t* left_over, size_t& n_left_over) {
-    const Newton newton = lay_out_newton(rows.n_classes, workspace, options.pair_weights);
-    for (size_t first = 0; first < rows.n_rows; first += W) {
-        const Block block(rows, first);
-        if (!every(start_newton(block, newton))) return false;
-        normalise(newton.p, newton.m);
-        const Mask converged = iterate(newton, options);
-        for (size_t i = 0; i < newton.m; ++i) block.write(i, newton.p[i]);
-        for (size_t w = 0; w < block.n_rows; ++w)
-            if (!converged[w]) left_over[n_left_over++] = first + w;
-    }
-    return true;
-}
-
-// ----------------------------------------------------------------------------------------------
-
-size_t workspace(size_t m) { return W * (m * m + 6 * m); }
 
 }    // namespace POLYCHOTOMY_LANES
 }    // namespace

@@ -5,21 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "lane_functions.hpp"
+
 namespace polychotomy {
 
-// ---- which lanes ----------------------------------------------------------------------------
-
 namespace {
-
-const LaneFunctions* best_lanes() {
-#ifdef POLYCHOTOMY_AVX2
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &avx2_lanes;
-#endif
-    return &baseline_lanes;
-}
-
-const LaneFunctions* lanes = best_lanes();
 
 // Doubles aligned for the widest lanes.
 class Workspace {
@@ -36,20 +26,14 @@ private:
 
 }    // namespace
 
-void use_baseline_lanes(bool only_baseline) {
-    lanes = only_baseline ? &baseline_lanes : best_lanes();
-}
-
-const char* lanes_in_use() { return lanes->name; }
-
 bool couple_wu_lin_weng(const Rows& rows) {
-    Workspace workspace(lanes->workspace(rows.n_classes));
-    return lanes->wu_lin_weng(rows, workspace.data());
+    Workspace workspace(lanes_in_use().pairwise.workspace(rows.n_classes));
+    return lanes_in_use().pairwise.wu_lin_weng(rows, workspace.data());
 }
 
 bool couple_markov(const Rows& rows) {
-    Workspace workspace(lanes->workspace(rows.n_classes));
-    return lanes->markov(rows, workspace.data());
+    Workspace workspace(lanes_in_use().pairwise.workspace(rows.n_classes));
+    return lanes_in_use().pairwise.markov(rows, workspace.data());
 }
 
 // ---- the slow path of Hastie and Tibshirani -------------------------------------------------
@@ -234,10 +218,10 @@ bool couple_hastie_tibshirani(const Rows& rows, const HastieTibshirani& options,
     const std::vector<double> weights = by_lower_triangle(options.pair_weights, rows.n_classes);
     HastieTibshirani ordered = options;
     ordered.pair_weights = options.pair_weights ? weights.data() : nullptr;
-    Workspace workspace(lanes->workspace(rows.n_classes));
+    Workspace workspace(lanes_in_use().pairwise.workspace(rows.n_classes));
     std::vector<size_t> left_over(rows.n_rows);
     size_t n_left_over = 0;
-    if (!lanes->hastie_tibshirani(rows, ordered, workspace.data(), left_over.data(), n_left_over))
+    if (!lanes_in_use().pairwise.hastie_tibshirani(rows, ordered, workspace.data(), left_over.data(), n_left_over))
         return false;
     CarefulNewton careful(rows.n_classes, ordered);
     n_unconverged = 0;

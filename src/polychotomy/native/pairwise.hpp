@@ -13,7 +13,8 @@ using std::size_t;
 constexpr double kullback_clip = 1e-12;
 constexpr double markov_clip = 1e-15;
 
-constexpr size_t count_pairs(size_t n_classes) { return n_classes * (n_classes - 1) / 2; }
+// Static, or the linker could share one copy between instruction sets; see lanes.hpp.
+static constexpr size_t count_pairs(size_t n_classes) { return n_classes * (n_classes - 1) / 2; }
 
 struct Rows {
     const double* r;    // n_rows x count_pairs(n_classes)
@@ -30,8 +31,7 @@ struct HastieTibshirani {
 
 // The same algorithms, compiled for one instruction set. The workspace is aligned for lanes and
 // has as many doubles as `workspace` says. Functions return false if some r is not in [0, 1].
-struct LaneFunctions {
-    const char* name;
+struct PairwiseKernels {
     size_t (*workspace)(size_t n_classes);
     bool (*wu_lin_weng)(const Rows&, double* workspace);
     bool (*markov)(const Rows&, double* workspace);
@@ -39,15 +39,6 @@ struct LaneFunctions {
     bool (*hastie_tibshirani)(const Rows&, const HastieTibshirani&, double* workspace,
                               size_t* left_over, size_t& n_left_over);
 };
-
-extern const LaneFunctions baseline_lanes;
-#ifdef POLYCHOTOMY_AVX2
-extern const LaneFunctions avx2_lanes;
-#endif
-
-// The best set for this processor, or the baseline if asked for (tests compare the two).
-void use_baseline_lanes(bool only_baseline);
-const char* lanes_in_use();
 
 bool couple_wu_lin_weng(const Rows& rows);
 bool couple_markov(const Rows& rows);

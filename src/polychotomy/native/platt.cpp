@@ -7,13 +7,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
 
 #include "crew.hpp"
-#include "pairwise.hpp"
-#include "platt_kernels.hpp"
+#include "lane_functions.hpp"
 
 namespace polychotomy {
 namespace {
@@ -194,7 +192,7 @@ Sigmoid fit_column(const PlattData& data, const double* scores, const RowSubset&
     if (scaling.constant || totals.positive == 0.0 || totals.negative == 0.0)
         return fit_constant(samples);
     scale_and_fill_up(samples, scaling);
-    Fit fit(platt_kernels(), samples.view(), totals);
+    Fit fit(lanes_in_use().platt, samples.view(), totals);
     Sigmoid sigmoid;
     sigmoid.converged = fit.run(max_iterations);
     sigmoid.slope = saturate(std::ldexp(0.5 * fit.a(), -scaling.exponent));
@@ -204,13 +202,6 @@ Sigmoid fit_column(const PlattData& data, const double* scores, const RowSubset&
 }
 
 }    // namespace
-
-const PlattKernels& platt_kernels() {
-#ifdef POLYCHOTOMY_AVX2
-    if (std::strcmp(lanes_in_use(), "avx2") == 0) return avx2_platt_kernels;
-#endif
-    return baseline_platt_kernels;
-}
 
 // A column of a million rows takes a tenth of a second: to look between columns is often enough.
 bool fit_platt(const PlattData& data, int max_iterations, Sigmoid* sigmoids, size_t n_threads,

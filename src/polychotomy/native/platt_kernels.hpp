@@ -26,12 +26,4 @@ struct PlattKernels {
     PlattSums (*evaluate)(const PlattRows& rows, double a, double b);
 };
 
-extern const PlattKernels baseline_platt_kernels;
-#ifdef POLYCHOTOMY_AVX2
-extern const PlattKernels avx2_platt_kernels;
-#endif
-
-// Those of the instruction set that `use_baseline_lanes` has chosen.
-const PlattKernels& platt_kernels();
-
 }    // namespace polychotomy

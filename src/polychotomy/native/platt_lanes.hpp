@@ -1,20 +1,13 @@
-// The loop of platt_kernels.hpp with lanes along the rows.
-//
-// This file is compiled once per instruction set: the including file defines POLYCHOTOMY_LANES
-// (the name of the namespace) and POLYCHOTOMY_LANE_COUNT. As in lanes.hpp, nothing of the
-// standard library may be used here: the linker could keep the AVX2 copy for all processors.
+// The loop of platt_kernels.hpp with lanes along the rows; see lanes.hpp for the rules.
+#pragma once
 
-#include <cstring>
-
+#include "lanes.hpp"
 #include "platt_kernels.hpp"
 
 namespace polychotomy {
 namespace {
 namespace POLYCHOTOMY_LANES {
-
-using std::size_t;
-
-#include "lane_basics.hpp"
+namespace platt {
 
 // The logarithm of a product of so many factors between 1 and 2 is taken at once: a logarithm
 // costs as much as all else that is done for a row.
@@ -35,7 +28,7 @@ Lane add_rows(const PlattRows& rows, size_t first, size_t end, double a, double 
         const Lane weight = load(rows.weights + n);
         const Lane z = a * score + b;
         const auto positive = z >= all(0.0);
-        const Lane small = exponential(positive ? -z : z);
+        const Lane small = vanishing_exponential(positive ? -z : z);
         const Lane likely = 1.0 / (1.0 + small), unlikely = small * likely;
         const Lane probability = positive ? unlikely : likely;
         sums.value += weight * ((positive ? target : target - 1.0) * z);
@@ -65,6 +58,7 @@ PlattSums evaluate(const PlattRows& rows, double a, double b) {
             total(sums.aa),    total(sums.ab), total(sums.bb)};
 }
 
+}    // namespace platt
 }    // namespace POLYCHOTOMY_LANES
 }    // namespace
 }    // namespace polychotomy

@@ -2,20 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "crew.hpp"
-#include "pairwise.hpp"
+#include "lane_functions.hpp"
 
 namespace polychotomy {
-
-const SoftMaxKernels& softmax_kernels() {
-#ifdef POLYCHOTOMY_AVX2
-    if (std::strcmp(lanes_in_use(), "avx2") == 0) return avx2_softmax_kernels;
-#endif
-    return baseline_softmax_kernels;
-}
 
 namespace {
 
@@ -113,8 +105,8 @@ bool solve_softmax(const SoftMaxProblems& problems, const SoftMaxResults& result
                    size_t n_threads, const std::function<bool()>& interrupted) {
     const size_t n_weights = problems.data.n_weights();
     const auto work = [&](Tasks& tasks) {
-        SoftMaxNewton newton(softmax_kernels(), klr_kernels(), tasks.stop_flag());
-        TestRows test(softmax_kernels());
+        SoftMaxNewton newton(lanes_in_use().softmax, lanes_in_use().matrix, tasks.stop_flag());
+        TestRows test(lanes_in_use().softmax);
         for (size_t subset; tasks.next(subset);) {
             newton.load(problems.data, problems.train.at(subset));
             test.load(problems.data, problems.test.at(subset), newton.scale());

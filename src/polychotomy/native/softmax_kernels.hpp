@@ -34,17 +34,6 @@ struct SoftMaxKernels {
                          std::size_t n, double* out);
     // out = x y, entry by entry
     void (*multiply)(const double* x, const double* y, std::size_t n, double* out);
-    // The lower triangle of C -= A A'; C is of order m, A m x k; m a multiple of 12.
-    void (*subtract_square)(double* c, std::size_t c_stride, const double* a,
-                            std::size_t a_stride, std::size_t m, std::size_t k);
 };
-
-extern const SoftMaxKernels baseline_softmax_kernels;
-#ifdef POLYCHOTOMY_AVX2
-extern const SoftMaxKernels avx2_softmax_kernels;
-#endif
-
-// Those of the instruction set that `use_baseline_lanes` has chosen.
-const SoftMaxKernels& softmax_kernels();
 
 }    // namespace polychotomy

@@ -1,20 +1,13 @@
-// The loops of softmax_kernels.hpp with lanes along the rows of the data.
-//
-// This file is compiled once per instruction set: the including file defines POLYCHOTOMY_LANES
-// (the name of the namespace) and POLYCHOTOMY_LANE_COUNT. As in lanes.hpp, nothing of the
-// standard library may be used here: the linker could keep the AVX2 copy for all processors.
+// The loops of softmax_kernels.hpp with lanes along the rows of the data; see lanes.hpp for the rules.
+#pragma once
 
-#include <cstring>
-
+#include "lanes.hpp"
 #include "softmax_kernels.hpp"
 
 namespace polychotomy {
 namespace {
 namespace POLYCHOTOMY_LANES {
-
-using std::size_t;
-
-#include "lane_basics.hpp"
+namespace softmax {
 
 void evaluate(const SoftMaxTerms& terms, const SoftMaxRows& rows, double* p, double* residuals,
               double* losses) {
@@ -32,7 +25,7 @@ void evaluate(const SoftMaxTerms& terms, const SoftMaxRows& rows, double* p, dou
         }
         Lane sum = all(0.0);
         for (size_t k = 0; k < n_classes; ++k) {
-            const Lane e = exponential(load(p + k * n_rows + n) - largest);
+            const Lane e = vanishing_exponential(load(p + k * n_rows + n) - largest);
             store(p + k * n_rows + n, e);
             sum += e;
         }
@@ -82,33 +75,7 @@ void multiply(const double* x, const double* y, size_t n, double* out) {
     for (size_t j = 0; j < n; j += W) store(out + j, load(x + j) * load(y + j));
 }
 
-// Four rows of A times three: twelve sums stay in registers.
-inline void subtract_tile(double* c, size_t c_stride, const double* a, const double* b,
-                          size_t stride, size_t k) {
-    Lane sums[4][3];
-    for (int r = 0; r < 4; ++r)
-        for (int s = 0; s < 3; ++s) sums[r][s] = all(0.0);
-    for (size_t p = 0; p < k; p += W) {
-        const Lane b0 = load(b + p), b1 = load(b + stride + p), b2 = load(b + 2 * stride + p);
-        for (int r = 0; r < 4; ++r) {
-            const Lane ar = load(a + r * stride + p);
-            sums[r][0] += ar * b0;
-            sums[r][1] += ar * b1;
-            sums[r][2] += ar * b2;
-        }
-    }
-    for (int r = 0; r < 4; ++r)
-        for (int s = 0; s < 3; ++s) c[r * c_stride + s] -= total(sums[r][s]);
-}
-
-void subtract_square(double* c, size_t c_stride, const double* a, size_t a_stride, size_t m,
-                     size_t k) {
-    for (size_t i = 0; i < m; i += 4)
-        for (size_t j = 0; j < i + 4; j += 3)
-            subtract_tile(c + i * c_stride + j, c_stride, a + i * a_stride, a + j * a_stride,
-                          a_stride, k);
-}
-
+}    // namespace softmax
 }    // namespace POLYCHOTOMY_LANES
 }    // namespace
 }    // namespace polychotomy

@@ -413,7 +413,7 @@ void SoftMaxNewton::add_rows_to_hessian(size_t first, size_t count) {
                                   hessian_.row(end) + begin);
         }
     }
-    kernels_.subtract_square(hessian_.row(0), hessian_.stride(), weighted_.data(), rows_at_once,
+    matrix_kernels_.subtract_square(hessian_.row(0), hessian_.stride(), weighted_.data(), rows_at_once,
                              hessian_.order(), count);
 }
 

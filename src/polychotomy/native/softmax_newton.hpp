@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "klr_matrix.hpp"
+#include "matrix.hpp"
 #include "row_lists.hpp"
 #include "softmax_kernels.hpp"
 
@@ -67,7 +67,7 @@ private:
 
 class SoftMaxNewton {
 public:
-    SoftMaxNewton(const SoftMaxKernels& kernels, const KlrKernels& matrix_kernels,
+    SoftMaxNewton(const SoftMaxKernels& kernels, const MatrixKernels& matrix_kernels,
                   const StopFlag& stop)
         : kernels_(kernels), matrix_kernels_(matrix_kernels), stop_(stop) {}
 
@@ -111,7 +111,7 @@ private:
     }
 
     const SoftMaxKernels& kernels_;
-    const KlrKernels& matrix_kernels_;
+    const MatrixKernels& matrix_kernels_;
     const StopFlag& stop_;
     FeatureRows rows_;
     TermList terms_;

@@ -2,38 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numeric>
 
 #include "crew.hpp"
-#include "pairwise.hpp"
 #include "svm_smo.hpp"
 
 namespace polychotomy {
-
-namespace {
-
-const SvmPassesOfBoth& passes_of_both() {
-#ifdef POLYCHOTOMY_AVX2
-    if (std::strcmp(lanes_in_use(), avx2_lanes.name) == 0) return svm_passes_avx2;
-#endif
-    return svm_passes_baseline;
-}
-
-}    // namespace
-
-template <>
-const SvmPasses<float>& svm_passes_in_use() {
-    return passes_of_both().narrow;
-}
-
-template <>
-const SvmPasses<double>& svm_passes_in_use() {
-    return passes_of_both().wide;
-}
-
-// ---- tasks ----------------------------------------------------------------------------------
 
 namespace {
 

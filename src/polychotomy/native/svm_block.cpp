@@ -1,10 +1,9 @@
 #include "svm_block.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
-#include "pairwise.hpp"
+#include "lane_functions.hpp"
 #include "svm_passes.hpp"
 #include "svm_smo.hpp"
 
@@ -99,13 +98,6 @@ void gather_block(const double* rows, size_t n, const std::int64_t* places,
         const double* row = rows + static_cast<size_t>(places[k]) * n;
         for (size_t l = 0; l < count; ++l) block[k * count + l] = row[columns[l]];
     }
-}
-
-void gaussian_of_products(const GaussianProducts& given) {
-#ifdef POLYCHOTOMY_AVX2
-    if (std::strcmp(lanes_in_use(), avx2_lanes.name) == 0) return gaussian_of_products_avx2(given);
-#endif
-    gaussian_of_products_baseline(given);
 }
 
 }    // namespace polychotomy

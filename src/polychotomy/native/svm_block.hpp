@@ -33,26 +33,4 @@ void subtract_rows(double* residual, size_t n, const double* rows, const std::in
 void gather_block(const double* rows, size_t n, const std::int64_t* places,
                   const std::int64_t* columns, size_t count, double* block);
 
-// Inner products of rows i and columns j into their Gaussian kernel, in place:
-// exp(2 gamma p_ij - row_terms_i - column_terms_j), the terms being gamma times squared lengths.
-struct GaussianProducts {
-    double* products;    // n_rows x n_columns
-    size_t n_rows;
-    size_t n_columns;
-    const double* row_terms;
-    const double* column_terms;
-    double gamma;
-};
-
-void gaussian_of_products_baseline(const GaussianProducts& given);
-void gaussian_of_distances_baseline(const double* distances, double* kernel, size_t count,
-                                    double gamma);
-#ifdef POLYCHOTOMY_AVX2
-void gaussian_of_products_avx2(const GaussianProducts& given);
-void gaussian_of_distances_avx2(const double* distances, double* kernel, size_t count,
-                                double gamma);
-#endif
-// By the lanes in use.
-void gaussian_of_products(const GaussianProducts& given);
-
 }    // namespace polychotomy

@@ -4,6 +4,7 @@
 
 #include <nanobind/ndarray.h>
 
+#include "lane_functions.hpp"
 #include "svm_block.hpp"
 
 namespace nb = nanobind;
@@ -70,7 +71,7 @@ void gaussian_of_products(const Array<double, 2>& products, const Array<const do
                 column_terms.shape(0) == products.shape(1),
             "There must be one term for every row and column of products.");
     nb::gil_scoped_release release;
-    polychotomy::gaussian_of_products({products.data(), products.shape(0), products.shape(1),
+    polychotomy::lanes_in_use().gaussian.of_products({products.data(), products.shape(0), products.shape(1),
                                        row_terms.data(), column_terms.data(), gamma});
 }
 

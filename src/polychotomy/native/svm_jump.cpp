@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "lane_functions.hpp"
 #include "svm_smo.hpp"
 
 namespace polychotomy {
@@ -78,7 +79,7 @@ bool SvmJump<Real>::factorise_free(const SvmState<Real>& state, GatheredRows<Rea
             for (size_t j = 0; j <= i; ++j) to[j] = kernel.entry(free_[i], free_[j]);
             to[i] += lift * std::fabs(state.diagonal[free_[i]]);
         }
-        if (factorise(factor_, klr_kernels(), stop_)) return true;
+        if (factorise(factor_, lanes_in_use().matrix, stop_)) return true;
         if (stop_.load(std::memory_order_relaxed)) return false;
     }
     return false;
@@ -94,8 +95,8 @@ void SvmJump<Real>::find_direction(const SvmState<Real>& state) {
         constant_[k] = 1.0;
     }
     for (std::vector<double>* side : {&direction_, &constant_}) {
-        klr_kernels().solve_forward(factor_.data(), stride, order, side->data());
-        klr_kernels().solve_backward(factor_.data(), stride, order, side->data());
+        lanes_in_use().matrix.solve_forward(factor_.data(), stride, order, side->data());
+        lanes_in_use().matrix.solve_backward(factor_.data(), stride, order, side->data());
     }
     double sum = 0.0, of_ones = 0.0;
     for (size_t k = 0; k < m; ++k) {

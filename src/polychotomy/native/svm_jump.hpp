@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "klr_matrix.hpp"
+#include "matrix.hpp"
 #include "svm_rows.hpp"
 
 namespace polychotomy {

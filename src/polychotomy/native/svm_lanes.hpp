@@ -1,111 +1,31 @@
-// The passes of svm_passes.hpp, several rows at once.
-//
-// Compiled once per instruction set, under the rules of lanes.hpp: the including file defines
-// POLYCHOTOMY_LANES and POLYCHOTOMY_LANE_COUNT, the number of doubles in a register; everything is
-// in an unnamed namespace, and no function of the standard library is used.
+// The passes of svm_passes.hpp, several rows at once; see lanes.hpp for the rules.
+#pragma once
 
 #include <cmath>
-#include <cstring>
 
+#include "lanes.hpp"
 #include "svm_passes.hpp"
 
 namespace polychotomy {
 namespace {
 namespace POLYCHOTOMY_LANES {
-
-// A register of values, and one of row numbers that fits its comparisons.
-template <class Real>
-struct Registers;
-
-#if defined(__GNUC__) || defined(__clang__)
-
-template <>
-struct Registers<double> {
-    static constexpr size_t width = POLYCHOTOMY_LANE_COUNT;
-    typedef double Lane __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
-    typedef long long Count __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
-    typedef long long Number;
-};
-
-template <>
-struct Registers<float> {
-    static constexpr size_t width = 2 * POLYCHOTOMY_LANE_COUNT;
-    typedef float Lane __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
-    typedef int Count __attribute__((vector_size(8 * POLYCHOTOMY_LANE_COUNT)));
-    typedef int Number;
-};
-
-template <class Lane>
-inline auto at(const Lane& lane, size_t w) {
-    return lane[w];
-}
-template <class Lane, class Entry>
-inline void set(Lane& lane, size_t w, Entry value) {
-    lane[w] = value;
-}
-
-#else
-
-// One row at a time for compilers without vector types.
-template <class Real>
-struct Registers {
-    static constexpr size_t width = 1;
-    typedef Real Lane;
-    typedef long long Count;
-    typedef long long Number;
-};
-
-template <class Lane>
-inline Lane at(const Lane& lane, size_t) {
-    return lane;
-}
-template <class Lane, class Entry>
-inline void set(Lane& lane, size_t, Entry value) {
-    lane = value;
-}
-
-#endif
+namespace svm {
 
 template <class Real>
-using Lane = typename Registers<Real>::Lane;
-template <class Real>
-using Count = typename Registers<Real>::Count;
-template <class Real>
-using Number = typename Registers<Real>::Number;
-
-template <class Real>
-inline Lane<Real> all(Real x) {
-    return x - Lane<Real>{};
-}
-template <class Real>
-inline Count<Real> all_counts(Number<Real> x) {
-    return x - Count<Real>{};
-}
-template <class Real>
-inline Lane<Real> load(const Real* from) {
-    Lane<Real> lane;
-    std::memcpy(&lane, from, sizeof lane);
-    return lane;
-}
-template <class Real>
-inline void store(Real* to, Lane<Real> lane) {
-    std::memcpy(to, &lane, sizeof lane);
-}
-template <class Real>
-inline Count<Real> first_rows() {
-    Count<Real> rows{};
-    for (size_t w = 0; w < Registers<Real>::width; ++w) set(rows, w, static_cast<Number<Real>>(w));
+inline IntegersOf<Real> first_rows() {
+    IntegersOf<Real> rows{};
+    for (size_t w = 0; w < Register<Real>::width; ++w) set(rows, w, static_cast<IntegerOf<Real>>(w));
     return rows;
 }
 
 // The largest value of a stream of lanes and where it was, lane by lane.
 template <class Real>
 struct Largest {
-    Lane<Real> value;
-    Count<Real> row;
+    LaneOf<Real> value;
+    IntegersOf<Real> row;
 
-    explicit Largest(Real start) : value(all(start)), row(all_counts<Real>(-1)) {}
-    void see(Lane<Real> candidate, Count<Real> here) {
+    explicit Largest(Real start) : value(all(start)), row(all_integers<Real>(-1)) {}
+    void see(LaneOf<Real> candidate, IntegersOf<Real> here) {
         const auto better = candidate > value;
         value = better ? candidate : value;
         row = better ? here : row;
@@ -115,10 +35,10 @@ struct Largest {
 // The largest quotient of a stream, found without a division: a / b > c / d if ad > cb.
 template <class Real>
 struct LargestQuotient {
-    Lane<Real> top = all(Real(0)), bottom = all(Real(1));
-    Count<Real> row = all_counts<Real>(-1);
+    LaneOf<Real> top = all(Real(0)), bottom = all(Real(1));
+    IntegersOf<Real> row = all_integers<Real>(-1);
 
-    void see(Lane<Real> new_top, Lane<Real> new_bottom, Count<Real> here) {
+    void see(LaneOf<Real> new_top, LaneOf<Real> new_bottom, IntegersOf<Real> here) {
         const auto better = new_top * bottom > top * new_bottom;
         top = better ? new_top : top;
         bottom = better ? new_bottom : bottom;
@@ -141,15 +61,15 @@ struct Best {
 // are no branches, which could hardly be predicted.
 template <class Real>
 inline Best<Real> best_of(const Largest<Real>& even, const Largest<Real>& odd) {
-    constexpr size_t W = Registers<Real>::width;
-    const Lane<Real> values = odd.value > even.value ? odd.value : even.value;
+    constexpr size_t W = Register<Real>::width;
+    const LaneOf<Real> values = odd.value > even.value ? odd.value : even.value;
     Real value = at(values, 0);
     for (size_t w = 1; w < W; ++w) value = at(values, w) > value ? at(values, w) : value;
-    const Lane<Real> target = all(value);
-    const Count<Real> none = all_counts<Real>(-1);
+    const LaneOf<Real> target = all(value);
+    const IntegersOf<Real> none = all_integers<Real>(-1);
     // As an unsigned number -1, which stands for what is not the best, is larger than any row.
-    const Count<Real> even_rows = even.value == target ? even.row : none;
-    const Count<Real> odd_rows = odd.value == target ? odd.row : none;
+    const IntegersOf<Real> even_rows = even.value == target ? even.row : none;
+    const IntegersOf<Real> odd_rows = odd.value == target ? odd.row : none;
     size_t row = no_row;
     for (size_t w = 0; w < W; ++w) {
         const auto first = static_cast<size_t>(at(even_rows, w));
@@ -163,26 +83,26 @@ inline Best<Real> best_of(const Largest<Real>& even, const Largest<Real>& odd) {
 template <class Real>
 SvmExtremes step(Real* output, const Real* rising, const Real* falling, Real amount,
                  const Real* up_level, const Real* low_level, size_t n) {
-    constexpr size_t W = Registers<Real>::width;
+    constexpr size_t W = Register<Real>::width;
     constexpr Real infinity = static_cast<Real>(HUGE_VAL);
-    const Lane<Real> factor = all(amount);
+    const LaneOf<Real> factor = all(amount);
     Largest<Real> up_even(-infinity), up_odd(-infinity);
-    Lane<Real> low_even = all(infinity), low_odd = all(infinity);
-    Count<Real> here = first_rows<Real>();
-    const auto advance = [&](size_t k, Largest<Real>& up, Lane<Real>& low) {
-        const Lane<Real> moved = load(output + k) + factor * (load(rising + k) - load(falling + k));
+    LaneOf<Real> low_even = all(infinity), low_odd = all(infinity);
+    IntegersOf<Real> here = first_rows<Real>();
+    const auto advance = [&](size_t k, Largest<Real>& up, LaneOf<Real>& low) {
+        const LaneOf<Real> moved = load(output + k) + factor * (load(rising + k) - load(falling + k));
         store(output + k, moved);
         up.see(load(up_level + k) - moved, here);
-        const Lane<Real> residual = load(low_level + k) - moved;
+        const LaneOf<Real> residual = load(low_level + k) - moved;
         low = residual < low ? residual : low;
-        here += static_cast<Number<Real>>(W);
+        here += static_cast<IntegerOf<Real>>(W);
     };
     for (size_t k = 0; k < n; k += 2 * W) {
         advance(k, up_even, low_even);
         advance(k + W, up_odd, low_odd);
     }
     const Best<Real> best = best_of(up_even, up_odd);
-    const Lane<Real> low = low_even < low_odd ? low_even : low_odd;
+    const LaneOf<Real> low = low_even < low_odd ? low_even : low_odd;
     Real least = at(low, 0);
     for (size_t w = 1; w < W; ++w) least = at(low, w) < least ? at(low, w) : least;
     return {best.value, best.row, least, no_row};
@@ -190,15 +110,15 @@ SvmExtremes step(Real* output, const Real* rising, const Real* falling, Real amo
 
 template <class Real>
 SvmExtremes look(const Real* output, const Real* up_level, const Real* low_level, size_t n) {
-    constexpr size_t W = Registers<Real>::width;
+    constexpr size_t W = Register<Real>::width;
     constexpr Real infinity = static_cast<Real>(HUGE_VAL);
     Largest<Real> up_even(-infinity), up_odd(-infinity), low_even(-infinity), low_odd(-infinity);
-    Count<Real> here = first_rows<Real>();
+    IntegersOf<Real> here = first_rows<Real>();
     const auto see = [&](size_t k, Largest<Real>& up, Largest<Real>& low) {
-        const Lane<Real> value = load(output + k);
+        const LaneOf<Real> value = load(output + k);
         up.see(load(up_level + k) - value, here);
         low.see(value - load(low_level + k), here);
-        here += static_cast<Number<Real>>(W);
+        here += static_cast<IntegerOf<Real>>(W);
     };
     for (size_t k = 0; k < n; k += 2 * W) {
         see(k, up_even, low_even);
@@ -210,19 +130,19 @@ SvmExtremes look(const Real* output, const Real* up_level, const Real* low_level
 
 template <bool equal_diagonal, class Real>
 size_t find_partner(const SvmPartnerSearch<Real>& search, const Real* row, size_t n) {
-    constexpr size_t W = Registers<Real>::width;
-    const Lane<Real> own = all(search.own_residual), own_diagonal = all(search.own_diagonal);
-    const Lane<Real> least = all(search.least_curvature), zero = all(Real(0));
+    constexpr size_t W = Register<Real>::width;
+    const LaneOf<Real> own = all(search.own_residual), own_diagonal = all(search.own_diagonal);
+    const LaneOf<Real> least = all(search.least_curvature), zero = all(Real(0));
     LargestQuotient<Real> even, odd;
-    Count<Real> here = first_rows<Real>();
+    IntegersOf<Real> here = first_rows<Real>();
     const auto look = [&](size_t k, LargestQuotient<Real>& largest) {
-        const Lane<Real> gap = own - (load(search.low_level + k) - load(search.output + k));
-        const Lane<Real> right = gap > zero ? gap : zero;
-        const Lane<Real> other = equal_diagonal ? own_diagonal : load(search.diagonal + k);
-        const Lane<Real> raw = own_diagonal + other - Real(2) * load(row + k);
-        const Lane<Real> curvature = raw > least ? raw : least;
+        const LaneOf<Real> gap = own - (load(search.low_level + k) - load(search.output + k));
+        const LaneOf<Real> right = gap > zero ? gap : zero;
+        const LaneOf<Real> other = equal_diagonal ? own_diagonal : load(search.diagonal + k);
+        const LaneOf<Real> raw = own_diagonal + other - Real(2) * load(row + k);
+        const LaneOf<Real> curvature = raw > least ? raw : least;
         largest.see(right * right, curvature, here);
-        here += static_cast<Number<Real>>(W);
+        here += static_cast<IntegerOf<Real>>(W);
     };
     for (size_t k = 0; k < n; k += 2 * W) {
         look(k, even);
@@ -262,6 +182,7 @@ constexpr SvmPasses<Real> passes() {
     return {step<Real>, look<Real>, partner<Real>, add_rows<Real>};
 }
 
+}    // namespace svm
 }    // namespace POLYCHOTOMY_LANES
 }    // namespace
 }    // namespace polychotomy

@@ -50,18 +50,4 @@ struct SvmPasses {
                      size_t n);
 };
 
-struct SvmPassesOfBoth {
-    SvmPasses<float> narrow;
-    SvmPasses<double> wide;
-};
-
-extern const SvmPassesOfBoth svm_passes_baseline;
-#ifdef POLYCHOTOMY_AVX2
-extern const SvmPassesOfBoth svm_passes_avx2;
-#endif
-
-// Those that go with the lanes in use.
-template <class Real>
-const SvmPasses<Real>& svm_passes_in_use();
-
 }    // namespace polychotomy

@@ -11,6 +11,7 @@
 #include <limits>
 #include <vector>
 
+#include "lane_functions.hpp"
 #include "recycled.hpp"
 #include "svm.hpp"
 #include "svm_passes.hpp"

@@ -1,19 +1,9 @@
-#include "klr_matrix.hpp"
+#include "matrix.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-
-#include "pairwise.hpp"
 
 namespace polychotomy {
-
-const KlrKernels& klr_kernels() {
-#ifdef POLYCHOTOMY_AVX2
-    if (std::strcmp(lanes_in_use(), "avx2") == 0) return avx2_klr_kernels;
-#endif
-    return baseline_klr_kernels;
-}
 
 namespace {
 
@@ -23,17 +13,17 @@ constexpr std::size_t most_rows = 240;
 constexpr std::size_t most_terms = 240;
 
 // Half of n, rounded to whole blocks.
-std::size_t split(std::size_t n) { return n / klr_block / 2 * klr_block; }
+std::size_t split(std::size_t n) { return n / matrix_block / 2 * matrix_block; }
 
 // The recursive Cholesky factorisation: all but the blocks on the diagonal is matrix products.
 class Factorisation {
 public:
-    Factorisation(SquareMatrix& matrix, const KlrKernels& kernels, const StopFlag& stop)
+    Factorisation(SquareMatrix& matrix, const MatrixKernels& kernels, const StopFlag& stop)
         : stride_(matrix.stride()), kernels_(kernels), stop_(stop) {}
 
     bool factor(double* a, std::size_t n) {
         if (stop_.load(std::memory_order_relaxed)) return false;
-        if (n <= klr_block) return factor_block(a);
+        if (n <= matrix_block) return factor_block(a);
         const std::size_t half = split(n);
         double* below = a + half * stride_;
         if (!factor(a, half)) return false;
@@ -48,13 +38,13 @@ public:
 
 private:
     bool factor_block(double* a) const {
-        for (std::size_t j = 0; j < klr_block; ++j) {
+        for (std::size_t j = 0; j < matrix_block; ++j) {
             double* pivot_row = a + j * stride_;
             double pivot = pivot_row[j];
             for (std::size_t k = 0; k < j; ++k) pivot -= pivot_row[k] * pivot_row[k];
             if (!(pivot > 0.0) || !std::isfinite(pivot)) return false;
             pivot_row[j] = std::sqrt(pivot);
-            for (std::size_t i = j + 1; i < klr_block; ++i) {
+            for (std::size_t i = j + 1; i < matrix_block; ++i) {
                 double* row = a + i * stride_;
                 double sum = row[j];
                 for (std::size_t k = 0; k < j; ++k) sum -= row[k] * pivot_row[k];
@@ -67,8 +57,8 @@ private:
     // The m x n matrix X becomes X L^-T.
     void solve_rows(double* x, const double* l, std::size_t m, std::size_t n) const {
         if (stop_.load(std::memory_order_relaxed)) return;
-        if (n <= klr_block) {
-            double inverse[klr_block * klr_block];
+        if (n <= matrix_block) {
+            double inverse[matrix_block * matrix_block];
             invert_block(l, inverse);
             kernels_.multiply_rows(x, stride_, m, inverse);
             return;
@@ -81,13 +71,13 @@ private:
 
     // L^-T of a block, row by row.
     void invert_block(const double* l, double* inverse) const {
-        std::fill(inverse, inverse + klr_block * klr_block, 0.0);
-        for (std::size_t i = 0; i < klr_block; ++i)
-            for (std::size_t j = i; j < klr_block; ++j) {
+        std::fill(inverse, inverse + matrix_block * matrix_block, 0.0);
+        for (std::size_t i = 0; i < matrix_block; ++i)
+            for (std::size_t j = i; j < matrix_block; ++j) {
                 double sum = i == j ? 1.0 : 0.0;
                 for (std::size_t k = i; k < j; ++k)
-                    sum -= l[j * stride_ + k] * inverse[i * klr_block + k];
-                inverse[i * klr_block + j] = sum / l[j * stride_ + j];
+                    sum -= l[j * stride_ + k] * inverse[i * matrix_block + k];
+                inverse[i * matrix_block + j] = sum / l[j * stride_ + j];
             }
     }
 
@@ -107,13 +97,13 @@ private:
     }
 
     std::size_t stride_;
-    const KlrKernels& kernels_;
+    const MatrixKernels& kernels_;
     const StopFlag& stop_;
 };
 
 }    // namespace
 
-bool factorise(SquareMatrix& matrix, const KlrKernels& kernels, const StopFlag& stop) {
+bool factorise(SquareMatrix& matrix, const MatrixKernels& kernels, const StopFlag& stop) {
     return Factorisation(matrix, kernels, stop).factor(matrix.row(0), matrix.order());
 }
 

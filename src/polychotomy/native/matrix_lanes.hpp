@@ -1,20 +1,14 @@
-// The loops of klr_kernels.hpp with lanes along the rows of the matrices.
-//
-// This file is compiled once per instruction set: the including file defines POLYCHOTOMY_LANES
-// (the name of the namespace) and POLYCHOTOMY_LANE_COUNT. As in lanes.hpp, nothing of the
-// standard library may be used here: the linker could keep the AVX2 copy for all processors.
+// The loops of matrix_kernels.hpp with lanes along the rows of the matrices; see lanes.hpp for the
+// rules.
+#pragma once
 
-#include <cstring>
-
-#include "klr_kernels.hpp"
+#include "lanes.hpp"
+#include "matrix_kernels.hpp"
 
 namespace polychotomy {
 namespace {
 namespace POLYCHOTOMY_LANES {
-
-using std::size_t;
-
-#include "lane_basics.hpp"
+namespace matrix {
 
 // The lower triangle is read once, four rows at a time: every entry serves its row and its column.
 void multiply_symmetric(const double* a, size_t stride, size_t n, const double* x, double* y) {
@@ -49,7 +43,8 @@ void multiply_symmetric(const double* a, size_t stride, size_t n, const double* 
 
 // Four rows of A times three of B: twelve sums stay in registers, and both are read in order, so
 // that nothing has to be packed.
-inline void subtract_tile(double* c, const double* a, const double* b, size_t stride, size_t k) {
+inline void subtract_tile(double* c, size_t c_stride, const double* a, const double* b,
+                          size_t stride, size_t k) {
     Lane sums[4][3];
     for (int r = 0; r < 4; ++r)
         for (int s = 0; s < 3; ++s) sums[r][s] = all(0.0);
@@ -63,27 +58,35 @@ inline void subtract_tile(double* c, const double* a, const double* b, size_t st
         }
     }
     for (int r = 0; r < 4; ++r)
-        for (int s = 0; s < 3; ++s) c[r * stride + s] -= total(sums[r][s]);
+        for (int s = 0; s < 3; ++s) c[r * c_stride + s] -= total(sums[r][s]);
 }
 
 void subtract_product(double* c, const double* a, const double* b, size_t stride, size_t m,
                       size_t n, size_t k) {
     for (size_t i = 0; i < m; i += 4)
         for (size_t j = 0; j < n; j += 3)
-            subtract_tile(c + i * stride + j, a + i * stride, b + j * stride, stride, k);
+            subtract_tile(c + i * stride + j, stride, a + i * stride, b + j * stride, stride, k);
+}
+
+void subtract_square(double* c, size_t c_stride, const double* a, size_t a_stride, size_t m,
+                     size_t k) {
+    for (size_t i = 0; i < m; i += 4)
+        for (size_t j = 0; j < i + 4; j += 3)
+            subtract_tile(c + i * c_stride + j, c_stride, a + i * a_stride, a + j * a_stride,
+                          a_stride, k);
 }
 
 void multiply_rows(double* x, size_t stride, size_t m, const double* t) {
     for (size_t i = 0; i < m; ++i) {
         double* row = x + i * stride;
-        Lane sums[klr_block / W];
-        for (size_t s = 0; s < klr_block / W; ++s) sums[s] = all(0.0);
-        for (size_t k = 0; k < klr_block; ++k) {
+        Lane sums[matrix_block / W];
+        for (size_t s = 0; s < matrix_block / W; ++s) sums[s] = all(0.0);
+        for (size_t k = 0; k < matrix_block; ++k) {
             const Lane xk = all(row[k]);
-            for (size_t s = 0; s < klr_block / W; ++s)
-                sums[s] += xk * load(t + k * klr_block + s * W);
+            for (size_t s = 0; s < matrix_block / W; ++s)
+                sums[s] += xk * load(t + k * matrix_block + s * W);
         }
-        for (size_t s = 0; s < klr_block / W; ++s) store(row + s * W, sums[s]);
+        for (size_t s = 0; s < matrix_block / W; ++s) store(row + s * W, sums[s]);
     }
 }
 
@@ -128,6 +131,7 @@ void solve_backward(const double* l, size_t stride, size_t n, double* x) {
     }
 }
 
+}    // namespace matrix
 }    // namespace POLYCHOTOMY_LANES
 }    // namespace
 }    // namespace polychotomy

@@ -1,4 +1,4 @@
-// Square matrices as the loops of klr_kernels.hpp want them, and their Cholesky factorisation.
+// Square matrices as the loops of matrix_kernels.hpp want them, and their Cholesky factorisation.
 #pragma once
 
 #include <algorithm>
@@ -6,13 +6,13 @@
 #include <cstdint>
 
 #include "crew.hpp"
-#include "klr_kernels.hpp"
+#include "matrix_kernels.hpp"
 #include "recycled.hpp"
 
 namespace polychotomy {
 
 inline std::size_t padded_order(std::size_t n) {
-    return (n + klr_block - 1) / klr_block * klr_block;
+    return (n + matrix_block - 1) / matrix_block * matrix_block;
 }
 
 // Memory for a square matrix of any order, kept for the next one.
@@ -53,6 +53,6 @@ private:
 
 // Replaces the lower triangle of a symmetric matrix by its Cholesky factor. False if the matrix
 // is not positive definite (or not finite), or if `stop` was set meanwhile.
-bool factorise(SquareMatrix& matrix, const KlrKernels& kernels, const StopFlag& stop);
+bool factorise(SquareMatrix& matrix, const MatrixKernels& kernels, const StopFlag& stop);
 
 }    // namespace polychotomy
