@@ -117,7 +117,7 @@ private:
 
 }    // namespace
 
-bool held_out_scores(const TrainedPath& path, const FoldTests& tests, double* scores,
+bool held_out_scores(const TrainedPath& path, const RowLists& tests, double* scores,
                      size_t n_threads, const std::function<bool()>& interrupted) {
     const size_t n_all_tests = path.n_folds ? tests.ends[path.n_folds - 1] : 0;
     const size_t row_blocks = (path.n_rows + rows_a_task - 1) / rows_a_task;

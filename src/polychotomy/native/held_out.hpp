@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "row_lists.hpp"
+
 namespace polychotomy {
 
 // Machines indexed by fold, value of C and column, on one Gram matrix of n_rows.
@@ -15,14 +17,9 @@ struct TrainedPath {
     std::size_t n_folds, n_values, n_columns, n_rows;
 };
 
-// The test rows of every fold, one fold after the other, and where each ends.
-struct FoldTests {
-    const std::int64_t* rows;
-    const std::int64_t* ends;
-};
-
-// Fill scores, of shape (n_values, all test rows, n_columns); false if interrupted.
-bool held_out_scores(const TrainedPath& path, const FoldTests& tests, double* scores,
+// Fills scores, of shape (n_values, all test rows, n_columns), for the test rows of every fold; false
+// if interrupted.
+bool held_out_scores(const TrainedPath& path, const RowLists& tests, double* scores,
                      std::size_t n_threads, const std::function<bool()>& interrupted);
 
 }    // namespace polychotomy

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from ._row_lists import joined
 from .memory import recycled_empty
 
 __all__ = ["held_out_scores"]
@@ -66,9 +67,7 @@ def held_out_scores(
     biases = np.ascontiguousarray(biases, dtype=np.float64)
     if gram.ndim != 2 or coefficients.ndim != 4 or biases.ndim != 3:
         raise ValueError("gram must have 2 dimensions, coefficients 4 and biases 3.")
-    parts = [np.asarray(test, dtype=np.int64).ravel() for test in tests]
-    ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
-    rows = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+    rows, ends = joined(tests)
     scores = recycled_empty((coefficients.shape[1], len(rows), coefficients.shape[2]))
     _core.held_out_scores(gram, coefficients, biases, rows, ends, n_threads, scores)
-    return np.split(scores, ends[:-1], axis=1) if parts else []
+    return np.split(scores, ends[:-1], axis=1) if len(tests) else []

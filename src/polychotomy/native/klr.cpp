@@ -10,9 +10,9 @@ using std::size_t;
 
 KlrRows rows_of_task(const KlrProblems& problems, size_t subset, size_t column) {
     KlrRows task;
-    const std::int64_t first = subset == 0 ? 0 : problems.subset_ends[subset - 1];
-    for (std::int64_t k = first; k < problems.subset_ends[subset]; ++k) {
-        const auto row = static_cast<size_t>(problems.subset_rows[k]);
+    const RowSubset chosen = problems.subsets.at(subset);
+    for (size_t k = 0; k < chosen.count; ++k) {
+        const auto row = static_cast<size_t>(chosen.rows[k]);
         const int label = problems.labels[row * problems.n_columns + column];
         const double weight = problems.weights[row];
         if (label == 0 || weight <= 0.0) continue;

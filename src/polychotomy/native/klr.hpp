@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "klr_newton.hpp"
+#include "row_lists.hpp"
 
 namespace polychotomy {
 
@@ -16,8 +17,7 @@ struct KlrProblems {
     const double* weights;           // n_rows, nonnegative; 0: row not used
     std::size_t n_rows;
     std::size_t n_columns;
-    const std::int64_t* subset_rows;     // the rows of all subsets, one after the other
-    const std::int64_t* subset_ends;     // where each subset ends there
+    RowLists subsets;
     std::size_t n_subsets;
     const double* C_values;          // ascending, so that each starts well from the one before
     std::size_t n_C;

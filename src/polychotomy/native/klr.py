@@ -13,6 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from . import _core
+from ._row_lists import joined
 from .memory import recycled_zeros
 
 __all__ = ["KlrLeaveOneOut", "KlrSolution", "KlrStatus", "klr_leave_one_out", "solve_klr"]
@@ -170,8 +171,7 @@ def solve_klr(
         kernel,
         signs,
         row_weights,
-        np.concatenate([*subset_rows, np.zeros(0, dtype=np.int64)]),
-        np.cumsum([len(rows) for rows in subset_rows], dtype=np.int64),
+        *joined(subset_rows),
         penalties[order],
         float(tolerance),
         iteration_limit,

@@ -1,55 +1,25 @@
-#include "klr_bindings.hpp"
-
-#include <nanobind/ndarray.h>
+#include "bindings.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <vector>
 
-#include "interrupt.hpp"
 #include "klr.hpp"
 #include "lane_functions.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace polychotomy {
 namespace {
 
-template <class T, size_t rank>
-using Array = nb::ndarray<T, nb::ndim<rank>, nb::c_contig, nb::device::cpu>;
-
-void require(bool condition, const char* message) {
-    if (!condition) throw nb::value_error(message);
-}
-
-void check_subsets(const Array<const std::int64_t, 1>& rows,
-                   const Array<const std::int64_t, 1>& ends, size_t n_rows) {
-    std::int64_t before = 0;
-    for (size_t k = 0; k < ends.shape(0); ++k) {
-        require(before <= ends.data()[k], "The ends of the subsets must not decrease.");
-        before = ends.data()[k];
-    }
-    require(before == static_cast<std::int64_t>(rows.shape(0)),
-            "The last subset must end with the last row.");
-    for (size_t k = 0; k < rows.shape(0); ++k)
-        require(rows.data()[k] >= 0 && rows.data()[k] < static_cast<std::int64_t>(n_rows),
-                "A subset has a row that does not exist.");
-}
-
 void solve(const Array<const double, 2>& gram, const Array<const std::int8_t, 2>& labels,
-           const Array<const double, 1>& weights, const Array<const std::int64_t, 1>& subset_rows,
-           const Array<const std::int64_t, 1>& subset_ends, const Array<const double, 1>& C_values,
-           double tolerance, int max_iterations, size_t n_threads,
-           const Array<double, 4>& coefficients, const Array<double, 3>& biases,
+           const Array<const double, 1>& weights, const RowArray& rows, const RowArray& ends,
+           const Array<const double, 1>& C_values, double tolerance, int max_iterations,
+           size_t n_threads, const Array<double, 4>& coefficients, const Array<double, 3>& biases,
            const Array<std::int32_t, 3>& status, const Array<std::int32_t, 3>& iterations,
            const Array<double, 3>& criterion) {
     const size_t n_rows = gram.shape(0), n_columns = labels.shape(1);
-    const size_t n_subsets = subset_ends.shape(0), n_C = C_values.shape(0);
+    const size_t n_subsets = ends.shape(0), n_C = C_values.shape(0);
     require(gram.shape(1) == n_rows, "gram must be square.");
     require(labels.shape(0) == n_rows, "labels must have one row for every row of gram.");
     require(weights.shape(0) == n_rows, "weights must have one entry for every row of gram.");
-    check_subsets(subset_rows, subset_ends, n_rows);
     require(coefficients.shape(0) == n_subsets && coefficients.shape(1) == n_C &&
                 coefficients.shape(2) == n_columns && coefficients.shape(3) == n_rows,
             "coefficients must have the shape (subsets, C values, columns, rows).");
@@ -58,18 +28,21 @@ void solve(const Array<const double, 2>& gram, const Array<const std::int8_t, 2>
     };
     require(fits(biases) && fits(status) && fits(iterations) && fits(criterion),
             "The results must have the shape (subsets, C values, columns).");
-    const KlrProblems problems = {gram.data(),        labels.data(),      weights.data(),
-                                  n_rows,             n_columns,          subset_rows.data(),
-                                  subset_ends.data(), n_subsets,          C_values.data(),
-                                  n_C,                {tolerance, max_iterations}};
+    const KlrProblems problems = {gram.data(),
+                                  labels.data(),
+                                  weights.data(),
+                                  n_rows,
+                                  n_columns,
+                                  checked_lists(rows, ends, n_rows),
+                                  n_subsets,
+                                  C_values.data(),
+                                  n_C,
+                                  {tolerance, max_iterations}};
     const KlrResults results = {coefficients.data(), biases.data(), status.data(),
                                 iterations.data(), criterion.data()};
-    bool finished;
-    {
-        nb::gil_scoped_release release;
-        finished = solve_klr(problems, results, n_threads, python_was_interrupted);
-    }
-    if (!finished) throw nb::python_error();
+    run_interruptible([&] {
+        return solve_klr(problems, results, n_threads, python_was_interrupted);
+    });
 }
 
 // For the tests: x becomes A^-1 x by the factorisation that the solver falls back on; false if A
@@ -97,7 +70,7 @@ bool solve_positive_definite(const Array<const double, 2>& a, const Array<double
 
 void bind_klr(nb::module_& module) {
     module.def("solve_klr", &solve, "gram"_a.noconvert(), "labels"_a.noconvert(),
-               "weights"_a.noconvert(), "subset_rows"_a.noconvert(), "subset_ends"_a.noconvert(),
+               "weights"_a.noconvert(), "rows"_a.noconvert(), "ends"_a.noconvert(),
                "C_values"_a.noconvert(), "tolerance"_a, "max_iterations"_a, "n_threads"_a,
                "coefficients"_a.noconvert(), "biases"_a.noconvert(), "status"_a.noconvert(),
                "iterations"_a.noconvert(), "criterion"_a.noconvert());

@@ -1,25 +1,9 @@
-#include "softmax_bindings.hpp"
+#include "bindings.hpp"
 
-#include <nanobind/ndarray.h>
-
-#include <cstdint>
-
-#include "interrupt.hpp"
-#include "row_lists_binding.hpp"
 #include "softmax.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace polychotomy {
 namespace {
-
-template <class T, size_t rank>
-using Array = nb::ndarray<T, nb::ndim<rank>, nb::c_contig, nb::device::cpu>;
-
-void require(bool condition, const char* message) {
-    if (!condition) throw nb::value_error(message);
-}
 
 void solve(const Array<const double, 2>& scores, const Array<const std::int64_t, 1>& y,
            const Array<const double, 1>& weights, size_t n_classes, bool one_vs_rest,
@@ -57,12 +41,9 @@ void solve(const Array<const double, 2>& scores, const Array<const std::int64_t,
                                       {tolerance, max_iterations, extra_steps}};
     const SoftMaxResults results = {out_weights.data(), converged.data(), iterations.data(),
                                     errors.data(), losses.data()};
-    bool finished;
-    {
-        nb::gil_scoped_release release;
-        finished = solve_softmax(problems, results, n_threads, python_was_interrupted);
-    }
-    if (!finished) throw nb::python_error();
+    run_interruptible([&] {
+        return solve_softmax(problems, results, n_threads, python_was_interrupted);
+    });
 }
 
 }    // namespace

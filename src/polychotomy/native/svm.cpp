@@ -132,8 +132,9 @@ private:
         rows_.clear();
         labels_.clear();
         bool positive = false, negative = false;
-        for (auto k = problems_.starts[subset]; k < problems_.starts[subset + 1]; ++k) {
-            const auto row = static_cast<size_t>(problems_.rows[k]);
+        const RowSubset chosen = problems_.subsets.at(subset);
+        for (size_t k = 0; k < chosen.count; ++k) {
+            const auto row = static_cast<size_t>(chosen.rows[k]);
             const int label = problems_.labels[row * problems_.n_columns + column];
             if (label == 0 || (problems_.weights && !(problems_.weights[row] > 0.0))) continue;
             rows_.push_back(static_cast<std::uint32_t>(row));

@@ -11,6 +11,8 @@
 #include <functional>
 #include <vector>
 
+#include "row_lists.hpp"
+
 namespace polychotomy {
 
 using std::size_t;
@@ -29,8 +31,7 @@ struct SvmProblems {
     double largest_entry;           // of the Gram matrix, absolute
     const std::int8_t* labels;      // n x n_columns
     size_t n_columns;
-    const std::int64_t* rows;       // the subsets one after another
-    const std::int64_t* starts;     // n_subsets + 1 places in `rows`
+    RowLists subsets;
     size_t n_subsets;
     const double* C_values;
     size_t n_C;

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from ._row_lists import joined
 from .memory import recycled_empty
 
 __all__ = ["SvmSolution", "SvmStatus", "solve_svm"]
@@ -133,7 +134,7 @@ def solve_svm(
     largest = _inspected(gram, threads)
     n_rows = len(gram)
     signs = _labels(labels, n_rows)
-    rows, starts = _subsets(subsets, n_rows)
+    rows, ends = joined(_checked_subsets(subsets, n_rows))
     path = _positive_vector(C_values, "C_values")
     row_weights = None if weights is None else _weights(weights, n_rows)
     if not (np.isfinite(tolerance) and tolerance > 0):
@@ -141,7 +142,7 @@ def solve_svm(
     limit = max(10_000_000, 100 * n_rows)
     if max_iterations is not None:
         limit = _count(max_iterations, "max_iterations", 0)
-    shape = (len(starts) - 1, len(path), signs.shape[1])
+    shape = (len(ends), len(path), signs.shape[1])
     solution = SvmSolution(
         coefficients=recycled_empty((*shape, n_rows)),
         biases=np.zeros(shape),
@@ -154,7 +155,7 @@ def solve_svm(
         largest,
         signs,
         rows,
-        starts,
+        ends,
         path,
         row_weights,
         float(tolerance),
@@ -204,10 +205,7 @@ def _labels(values: ArrayLike, n_rows: int) -> NDArray[np.int8]:
     return np.ascontiguousarray(given, dtype=np.int8)
 
 
-def _subsets(
-    subsets: Sequence[ArrayLike], n_rows: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the subsets one after another, and where each starts."""
+def _checked_subsets(subsets: Sequence[ArrayLike], n_rows: int) -> list[NDArray[np.int64]]:
     parts = []
     for number, subset in enumerate(subsets):
         part = np.asarray(subset)
@@ -216,10 +214,7 @@ def _subsets(
         if part.size and not (0 <= part.min() and part.max() < n_rows):
             raise ValueError(f"subset {number} has a row number outside 0..{n_rows - 1}.")
         parts.append(part.astype(np.int64))
-    starts = np.zeros(len(parts) + 1, dtype=np.int64)
-    np.cumsum([len(part) for part in parts], out=starts[1:])
-    rows = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-    return rows, starts
+    return parts
 
 
 def _positive_vector(values: ArrayLike, name: str) -> FloatArray:

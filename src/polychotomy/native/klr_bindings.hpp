@@ -1,8 +1,0 @@
-// Adds kernel logistic regression to the module.
-#pragma once
-
-#include <nanobind/nanobind.h>
-
-namespace polychotomy {
-void bind_klr(nanobind::module_& module);
-}
