@@ -1,5 +1,24 @@
+from typing import Final
+
 from numpy import float32, float64, int8, int32, int64
 from numpy.typing import NDArray
+
+RECYCLED_STEP: Final[int]
+SVM_CONVERGED: Final[int]
+SVM_ITERATION_LIMIT: Final[int]
+SVM_UNTRAINED: Final[int]
+SVM_INDEFINITE: Final[int]
+SVM_MOST_ROWS: Final[int]
+KLR_CONVERGED: Final[int]
+KLR_UNTRAINED: Final[int]
+KLR_ITERATION_LIMIT: Final[int]
+KLR_STALLED: Final[int]
+KLR_INDEFINITE: Final[int]
+KLR_NOT_FINITE: Final[int]
+SVM_BOUND_SLACK: Final[float]
+SVM_LEAST_CURVATURE: Final[float]
+SVM_LEAST_SHARE_OF_REACH: Final[float]
+SVM_ROUNDING_TERMS: Final[float]
 
 def couple_wu_lin_weng(r: NDArray[float64], p: NDArray[float64]) -> None: ...
 def max_wins(

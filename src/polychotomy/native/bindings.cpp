@@ -164,6 +164,7 @@ NB_MODULE(_core, module) {
     module.def("max_wins", &face::max_wins, "pairs"_a.noconvert(), "prior"_a.noconvert(),
                "scores"_a.noconvert());
     module.def("recycled", &face::recycled, "count"_a);
+    module.attr("RECYCLED_STEP") = recycled_step;
     module.def("release_recycled", &release_recycled);
     module.def("use_baseline_lanes", &use_baseline_lanes, "only_baseline"_a);
     module.def("lanes_in_use", [] { return lanes_in_use().name; });

@@ -19,12 +19,13 @@
 #include <limits>
 #include <vector>
 
+#include "pairwise.hpp"
+
 namespace polychotomy {
 namespace {
 
 using std::size_t;
 
-constexpr double clip = 1e-12;
 constexpr double smallest_p = 1e-250;
 constexpr double longest_step = 2.0;         // of log p
 constexpr double farthest_shrink = 0.99;     // of p, where p itself is moved
@@ -70,7 +71,7 @@ public:
 
     bool solve(const double* r, double* p) {
         for (size_t l = 0; l < columns_.size(); ++l)
-            r_[l] = std::min(std::max(r[l], clip), 1.0 - clip);
+            r_[l] = std::min(std::max(r[l], kullback_clip), 1.0 - kullback_clip);
         std::fill(p_.begin(), p_.end(), 1.0 / static_cast<double>(m_));
         objective_ = objective(p_);
         bool converged = false;

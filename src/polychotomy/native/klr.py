@@ -25,7 +25,6 @@ IndexArray = NDArray[np.int64]
 
 # Half of the matrix is read, so it has to be symmetric but for rounding.
 _SYMMETRY = 1e-8
-_TILE_ROWS, _TILE_COLUMNS = 64, 512
 # p (1 - p) is kept above this where it is divided by.
 _SMALLEST_VARIANCE = 1e-200
 
@@ -33,17 +32,17 @@ _SMALLEST_VARIANCE = 1e-200
 class KlrStatus(IntEnum):
     """How a problem has ended."""
 
-    CONVERGED = 0
+    CONVERGED = _core.KLR_CONVERGED
     #: The column lacks a sign among the rows of the subset; its coefficients and bias are 0.
-    UNTRAINED = 1
+    UNTRAINED = _core.KLR_UNTRAINED
     #: The largest number of Newton steps was not enough.
-    ITERATION_LIMIT = 2
+    ITERATION_LIMIT = _core.KLR_ITERATION_LIMIT
     #: No step lowers the objective: the tolerance is beyond the arithmetic.
-    STALLED = 3
+    STALLED = _core.KLR_STALLED
     #: The Gram matrix is not positive semidefinite.
-    INDEFINITE = 4
+    INDEFINITE = _core.KLR_INDEFINITE
     #: Numbers became too large; the coefficients and the bias are 0.
-    NOT_FINITE = 5
+    NOT_FINITE = _core.KLR_NOT_FINITE
 
 
 @dataclass(frozen=True)
@@ -330,26 +329,12 @@ def _checked_gram(gram: ArrayLike) -> FloatArray:
         raise ValueError(f"gram must be a square matrix; got an array of shape {kernel.shape}.")
     if len(kernel) == 0:
         raise ValueError("gram must have at least one row.")
-    largest = max(kernel.max(), -kernel.min())
-    if not np.isfinite(largest):
+    finite, largest, asymmetry = _core.inspect_gram(kernel, 1)
+    if not finite:
         raise ValueError("The Gram matrix must be finite; it has a NaN or infinite entry.")
-    if _asymmetry(kernel) > _SYMMETRY * largest:
+    if asymmetry > _SYMMETRY * largest:
         raise ValueError("The Gram matrix must be symmetric.")
     return kernel
-
-
-def _asymmetry(kernel: FloatArray) -> float:
-    """Return the largest difference of two entries across the diagonal."""
-    n_rows, largest = len(kernel), 0.0
-    # In tiles that stay in the cache: as a whole this would take longer than an easy fit.
-    with np.errstate(over="ignore"):
-        for i in range(0, n_rows, _TILE_ROWS):
-            rows = slice(i, i + _TILE_ROWS)
-            for j in range(0, i + 1, _TILE_COLUMNS):
-                columns = slice(j, j + _TILE_COLUMNS)
-                difference = kernel[rows, columns] - kernel[columns, rows].T
-                largest = max(largest, difference.max(), -difference.min())
-    return largest
 
 
 def _checked_labels(labels: ArrayLike, n_rows: int) -> SignArray:

@@ -76,6 +76,12 @@ void bind_klr(nb::module_& module) {
                "iterations"_a.noconvert(), "criterion"_a.noconvert());
     module.def("klr_solve_positive_definite", &solve_positive_definite, "a"_a.noconvert(),
                "x"_a.noconvert());
+    module.attr("KLR_CONVERGED") = static_cast<int>(KlrStatus::converged);
+    module.attr("KLR_UNTRAINED") = static_cast<int>(KlrStatus::untrained);
+    module.attr("KLR_ITERATION_LIMIT") = static_cast<int>(KlrStatus::iteration_limit);
+    module.attr("KLR_STALLED") = static_cast<int>(KlrStatus::stalled);
+    module.attr("KLR_INDEFINITE") = static_cast<int>(KlrStatus::indefinite);
+    module.attr("KLR_NOT_FINITE") = static_cast<int>(KlrStatus::not_finite);
 }
 
 }    // namespace polychotomy

@@ -15,8 +15,8 @@ __all__ = ["recycled_empty", "recycled_zeros", "released_at_end"]
 
 FloatArray = NDArray[np.float64]
 
-# Smaller ones are left to NumPy.
-LEAST_SIZE = 8192
+# NumPy allocates smaller ones, which would waste most of a block.
+LEAST_SIZE = _core.RECYCLED_STEP
 
 
 def recycled_empty(shape: tuple[int, ...]) -> FloatArray:

@@ -15,7 +15,6 @@ namespace {
 
 using std::size_t;
 
-constexpr size_t step = size_t{1} << 13;          // blocks are multiples of this: 64 KiB
 constexpr size_t most_kept = size_t{1} << 25;     // altogether: 256 MiB
 constexpr size_t kept_for_good = size_t{1} << 22;    // 32 MiB
 
@@ -105,7 +104,7 @@ Shelf& shelf() {
 }    // namespace
 
 RecycledBlock::RecycledBlock(size_t count) {
-    count = std::max<size_t>((count + step - 1) / step, 1) * step;
+    count = std::max<size_t>((count + recycled_step - 1) / recycled_step, 1) * recycled_step;
     Block block = {nullptr, count};
     if (!shelf().take(count, block)) block = allocate(count);
     data_ = block.data;

@@ -8,6 +8,9 @@
 
 namespace polychotomy {
 
+// Blocks are multiples of this many doubles: 64 KiB.
+constexpr std::size_t recycled_step = std::size_t{1} << 13;
+
 // A block of doubles, not initialised, that is given back when it goes out of scope.
 class RecycledBlock {
 public:

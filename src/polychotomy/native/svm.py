@@ -26,13 +26,13 @@ _ASYMMETRY = 1e-5
 class SvmStatus(IntEnum):
     """How the solution of one binary machine ended."""
 
-    CONVERGED = 0
+    CONVERGED = _core.SVM_CONVERGED
     #: The iterations ran out (or rounding does not allow to go on); `gaps` says how far it came.
-    ITERATION_LIMIT = 1
+    ITERATION_LIMIT = _core.SVM_ITERATION_LIMIT
     #: The rows of the subset lack one of the two signs; coefficients and bias are 0.
-    UNTRAINED = 2
+    UNTRAINED = _core.SVM_UNTRAINED
     #: Converged, but the kernel is not positive semidefinite: a stationary point only.
-    INDEFINITE = 3
+    INDEFINITE = _core.SVM_INDEFINITE
 
 
 @dataclass(frozen=True)
@@ -176,8 +176,8 @@ def _gram(values: ArrayLike) -> NDArray[Any]:
     gram = np.ascontiguousarray(given, dtype=dtype)
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
         raise ValueError(f"gram must be a square matrix; got an array of shape {given.shape}.")
-    if len(gram) >= 2**32:
-        raise ValueError("gram must have fewer than 2**32 rows.")
+    if len(gram) > _core.SVM_MOST_ROWS:
+        raise ValueError(f"gram must have at most {_core.SVM_MOST_ROWS} rows.")
     return gram
 
 

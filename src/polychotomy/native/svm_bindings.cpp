@@ -4,6 +4,7 @@
 
 #include "gram.hpp"
 #include "svm.hpp"
+#include "svm_constants.hpp"
 
 namespace polychotomy {
 namespace {
@@ -106,6 +107,15 @@ void bind_svm(nb::module_& module) {
     face::define_for<float>(module);
     module.def("gaussian_of_distances", &face::gaussian_of_distances, "distances"_a.noconvert(),
                "kernel"_a.noconvert(), "gamma"_a, "n_threads"_a);
+    module.attr("SVM_CONVERGED") = static_cast<int>(SvmStatus::converged);
+    module.attr("SVM_ITERATION_LIMIT") = static_cast<int>(SvmStatus::iteration_limit);
+    module.attr("SVM_UNTRAINED") = static_cast<int>(SvmStatus::untrained);
+    module.attr("SVM_INDEFINITE") = static_cast<int>(SvmStatus::indefinite);
+    module.attr("SVM_BOUND_SLACK") = svm_bound_slack;
+    module.attr("SVM_LEAST_CURVATURE") = svm_least_curvature;
+    module.attr("SVM_LEAST_SHARE_OF_REACH") = svm_least_share_of_reach;
+    module.attr("SVM_ROUNDING_TERMS") = svm_rounding_terms;
+    module.attr("SVM_MOST_ROWS") = svm_most_rows;
 }
 
 }    // namespace polychotomy

@@ -14,9 +14,8 @@ constexpr double unit_rounding = std::numeric_limits<double>::epsilon() / 2;
 template <class Real>
 constexpr bool is_single = sizeof(Real) == sizeof(float);
 
-// Stands for curvatures that are smaller or negative, as in LIBSVM; entries are at most 1 here. In
-// single precision a partner is not chosen for a curvature that is all rounding.
-constexpr double least_curvature = 1e-12;
+constexpr double least_curvature = svm_least_curvature;
+// In single precision a partner is not chosen for a curvature that is all rounding.
 template <class Real>
 constexpr double least_curvature_to_choose = is_single<Real> ? 1e-6 : least_curvature;
 // Below, a curvature in single precision is computed again.
@@ -26,11 +25,6 @@ constexpr double doubtful_curvature = 1e-5;
 constexpr double least_bound = 1e-290;
 constexpr double largest_bound = 1e290;
 
-// A coefficient this near to a bound, in units of its range, is there but for rounding; were it
-// taken for a free one, it would settle the bias alone.
-constexpr double bound_slack = 1e-12;
-
-constexpr double least_share_of_reach = 1e-3;
 constexpr size_t rows_to_judge_by = 16;
 constexpr size_t least_rows_for_shrinking = 100;
 constexpr double largest_share_to_shrink = 0.7;
@@ -92,7 +86,7 @@ void SvmState<Real>::compare_diagonal() {
 
 template <class Real>
 void SvmState<Real>::set_levels(size_t row) {
-    const double slack = bound_slack * (upper[row] - lower[row]);
+    const double slack = svm_bound_slack * (upper[row] - lower[row]);
     const bool rises = upper[row] - beta[row] > slack, falls = beta[row] - lower[row] > slack;
     up_level[row] = static_cast<Real>(rises ? target[row] : -infinity);
     low_level[row] = static_cast<Real>(falls ? target[row] : infinity);
@@ -398,8 +392,8 @@ double SvmPathSolver<Real>::goal() const {
     // Rows left out by shrinking belong to the spread, as they were last seen.
     see(whole_);
     if (shrunk_) see(part_);
-    const double floor = 2 * unit_rounding * (64 + sum);
-    const double scale = std::max((largest - least) / 2, least_share_of_reach * reach);
+    const double floor = 2 * unit_rounding * (svm_rounding_terms + sum);
+    const double scale = std::max((largest - least) / 2, svm_least_share_of_reach * reach);
     return std::max(control_.tolerance * std::min(1.0, scale), floor);
 }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "svm.hpp"
+#include "svm_constants.hpp"
 #include "svm_jump.hpp"
 #include "svm_passes.hpp"
 #include "svm_rows.hpp"

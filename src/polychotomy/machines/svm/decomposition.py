@@ -25,10 +25,6 @@ from ...native import _core
 from ..solved import Solution
 
 _ROUNDING = float(np.finfo(np.float64).eps) / 2
-# They have the same meaning as in the native solver for a whole Gram matrix.
-_BOUND_SLACK = 1e-12
-_LEAST_CURVATURE = 1e-12
-_LEAST_SHARE_OF_REACH = 1e-3
 _MOST_ITERATIONS = 10_000_000
 # A round stops at this share of its initial gap; exact solutions of a part are wasted.
 _SHARE_OF_GAP = 0.1
@@ -86,7 +82,7 @@ class _Problem:
         self.inside = bounds > 0.0
         self.lower = np.where(labels > 0.0, 0.0, -bounds)
         self.upper = np.where(labels > 0.0, bounds, 0.0)
-        self.slack = _BOUND_SLACK * bounds
+        self.slack = _core.SVM_BOUND_SLACK * bounds
         self.beta = np.zeros(len(labels))
         self.residual = labels.copy()
         self.error = 0.0
@@ -122,8 +118,9 @@ class _Problem:
         """Return the required gap, which is smaller for a small C, as in the native solver."""
         outputs = (self.labels - self.residual)[self.inside]
         reach = float(((self.upper - self.lower) * self.source.diagonal).max())
-        scale = max(float(np.ptp(outputs)) / 2.0, _LEAST_SHARE_OF_REACH * reach)
-        floor = 2.0 * _ROUNDING * (64.0 + self.unit * float(np.abs(self.beta).sum()))
+        scale = max(float(np.ptp(outputs)) / 2.0, _core.SVM_LEAST_SHARE_OF_REACH * reach)
+        sizes = self.unit * float(np.abs(self.beta).sum())
+        floor = 2.0 * _ROUNDING * (_core.SVM_ROUNDING_TERMS + sizes)
         return max(self.tolerance * min(1.0, scale), floor)
 
     def _round(
@@ -143,7 +140,7 @@ class _Problem:
             self.upper[rows],
             beta,
             residual,
-            _LEAST_CURVATURE * self.unit,
+            _core.SVM_LEAST_CURVATURE * self.unit,
             max(_SHARE_OF_GAP * gap, goal / 2.0),
             min(_ITERATIONS_A_ROW * len(rows), max_iterations - self.iterations),
         )
