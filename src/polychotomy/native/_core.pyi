@@ -83,13 +83,13 @@ def solve_svm_block(
     lower: NDArray[float64],
     upper: NDArray[float64],
     beta: NDArray[float64],
-    residual: NDArray[float64],
+    gradient: NDArray[float64],
     least_curvature: float,
-    goal: float,
+    stopping_gap: float,
     max_iterations: int,
 ) -> int: ...
 def subtract_rows(
-    residual: NDArray[float64],
+    gradient: NDArray[float64],
     rows: NDArray[float64],
     places: NDArray[int64],
     amounts: NDArray[float64],

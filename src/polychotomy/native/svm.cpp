@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "crew.hpp"
-#include "svm_smo.hpp"
+#include "svm_path.hpp"
 
 namespace polychotomy {
 

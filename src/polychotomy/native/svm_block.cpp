@@ -5,7 +5,7 @@
 
 #include "lane_functions.hpp"
 #include "svm_passes.hpp"
-#include "svm_smo.hpp"
+#include "svm_state.hpp"
 
 namespace polychotomy {
 
@@ -18,7 +18,7 @@ SvmState<double> state_of(const SvmBlock& block) {
         state.beta[i] = block.beta[i];
         state.lower[i] = block.lower[i];
         state.upper[i] = block.upper[i];
-        state.target[i] = block.residual[i];
+        state.linear[i] = block.gradient[i];
         state.diagonal[i] = block.gram[i * block.n + i];
         state.set_levels(i);
     }
@@ -34,19 +34,6 @@ std::vector<double> padded_rows(const SvmBlock& block) {
     return rows;
 }
 
-// Moves row i up and row j down as far as that gains; false if rounding leaves nothing to move.
-bool move(SvmState<double>& state, size_t i, size_t j, double wanted, double& amount) {
-    const double room_above = state.upper[i] - state.beta[i];
-    const double room_below = state.beta[j] - state.lower[j];
-    amount = std::min(wanted, std::min(room_above, room_below));
-    const double before_i = state.beta[i], before_j = state.beta[j];
-    state.beta[i] = amount < room_above ? before_i + amount : state.upper[i];
-    state.beta[j] = amount < room_below ? before_j - amount : state.lower[j];
-    state.set_levels(i);
-    state.set_levels(j);
-    return state.beta[i] != before_i || state.beta[j] != before_j;
-}
-
 }    // namespace
 
 std::int64_t solve_svm_block(const SvmBlock& block) {
@@ -54,32 +41,31 @@ std::int64_t solve_svm_block(const SvmBlock& block) {
     SvmState<double> state = state_of(block);
     const std::vector<double> rows = padded_rows(block);
     const size_t stride = padded(block.n);
-    SvmExtremes extremes = passes.step(state.output.data(), rows.data(), rows.data(), 0.0,
-                                       state.up_level.data(), state.low_level.data(), stride);
+    SvmViolatingPair pair = passes.update(state.output.data(), rows.data(), rows.data(), 0.0,
+                                          state.up_level.data(), state.low_level.data(), stride);
     std::int64_t iterations = 0;
-    while (iterations < block.max_iterations && extremes.up - extremes.low > block.goal) {
-        const size_t i = extremes.up_row;
-        const double* rising = rows.data() + i * stride;
+    while (iterations < block.max_iterations && pair.gap() > block.stopping_gap) {
+        const size_t i = pair.i;
+        const double* row_i = rows.data() + i * stride;
         const size_t j =
-            passes.partner(state.partner_of(i, block.least_curvature), rising, stride);
+            passes.select_j(state.second_order(i, block.least_curvature), row_i, stride);
         if (j == no_row) break;
-        const double curvature = state.diagonal[i] + state.diagonal[j] - 2.0 * rising[j];
-        const double wanted = (state.residual(i) - state.residual(j)) /
-                              std::max(curvature, block.least_curvature);
-        double amount;
-        if (!move(state, i, j, wanted, amount)) break;
-        extremes = passes.step(state.output.data(), rising, rows.data() + j * stride, amount,
-                               state.up_level.data(), state.low_level.data(), stride);
+        const double curvature = state.diagonal[i] + state.diagonal[j] - 2.0 * row_i[j];
+        double delta = (state.gradient(i) - state.gradient(j)) /
+                       std::max(curvature, block.least_curvature);
+        if (!state.move_pair(i, j, delta)) break;
+        pair = passes.update(state.output.data(), row_i, rows.data() + j * stride, delta,
+                             state.up_level.data(), state.low_level.data(), stride);
         ++iterations;
     }
     std::copy_n(state.beta.data(), block.n, block.beta);
-    for (size_t i = 0; i < block.n; ++i) block.residual[i] = state.residual(i);
+    for (size_t i = 0; i < block.n; ++i) block.gradient[i] = state.gradient(i);
     return iterations;
 }
 
-void subtract_rows(double* residual, size_t n, const double* rows, const std::int64_t* places,
+void subtract_rows(double* gradient, size_t n, const double* rows, const std::int64_t* places,
                    const double* amounts, size_t count) {
-    constexpr size_t tile = 2048;    // residuals that stay in the cache while rows go by
+    constexpr size_t tile = 2048;    // gradients, which stay in the cache while rows are added
     const SvmPasses<double>& passes = svm_passes_in_use<double>();
     std::vector<const double*> parts(count);
     std::vector<double> negated(amounts, amounts + count);
@@ -87,7 +73,7 @@ void subtract_rows(double* residual, size_t n, const double* rows, const std::in
     for (size_t start = 0; start < n; start += tile) {
         for (size_t k = 0; k < count; ++k)
             parts[k] = rows + static_cast<size_t>(places[k]) * n + start;
-        passes.add_rows(residual + start, parts.data(), negated.data(), count,
+        passes.add_rows(gradient + start, parts.data(), negated.data(), count,
                         std::min(tile, n - start));
     }
 }

@@ -1,4 +1,4 @@
-// The parts of a decomposition method for support vector machines whose Gram matrix is not there:
+// The parts of a decomposition method for support vector machines without a Gram matrix of all rows:
 // a few rows are moved at a time, with the Gram matrix of these rows only (Joachims 1999).
 #pragma once
 
@@ -9,24 +9,24 @@ namespace polychotomy {
 
 using std::size_t;
 
-// The rows that may move, in the notation of svm_smo.hpp; the others stay where they are.
+// The rows that may move, in the notation of svm_state.hpp; the others stay where they are.
 struct SvmBlock {
     const double* gram;    // n x n
     size_t n;
     const double* lower;
     const double* upper;
     double* beta;        // from the values before to those after
-    double* residual;    // likewise
+    double* gradient;    // likewise
     double least_curvature;
-    double goal;    // the gap at which to stop
+    double stopping_gap;
     std::int64_t max_iterations;
 };
 
 // Returns the number of pairs moved.
 std::int64_t solve_svm_block(const SvmBlock& block);
 
-// residual -= sum_k amounts[k] * rows[places[k]], where rows have n entries.
-void subtract_rows(double* residual, size_t n, const double* rows, const std::int64_t* places,
+// gradient -= sum_k amounts[k] * rows[places[k]], where rows have n entries.
+void subtract_rows(double* gradient, size_t n, const double* rows, const std::int64_t* places,
                    const double* amounts, size_t count);
 
 // block[k, l] = rows[places[k], columns[l]], both of `count`, where rows have n entries.

@@ -10,31 +10,31 @@ namespace {
 // The core has functions of the same names.
 namespace face {
 
-// Short enough to need no look at signals: at most a few thousand rows and `max_iterations`.
+// Too short to check for signals: at most a few thousand rows and `max_iterations`.
 std::int64_t solve_svm_block(const Array<const double, 2>& gram,
                              const Array<const double, 1>& lower,
                              const Array<const double, 1>& upper, const Array<double, 1>& beta,
-                             const Array<double, 1>& residual, double least_curvature, double goal,
+                             const Array<double, 1>& gradient, double least_curvature, double stopping_gap,
                              std::int64_t max_iterations) {
     const size_t n = gram.shape(0);
     require(gram.shape(1) == n, "gram must be square.");
     require(lower.shape(0) == n && upper.shape(0) == n && beta.shape(0) == n &&
-                residual.shape(0) == n,
+                gradient.shape(0) == n,
             "Vectors must have one entry for every row of gram.");
     nb::gil_scoped_release release;
     return polychotomy::solve_svm_block({gram.data(), n, lower.data(), upper.data(), beta.data(),
-                                         residual.data(), least_curvature, goal,
+                                         gradient.data(), least_curvature, stopping_gap,
                                          max_iterations});
 }
 
-void subtract_rows(const Array<double, 1>& residual, const Array<const double, 2>& rows,
+void subtract_rows(const Array<double, 1>& gradient, const Array<const double, 2>& rows,
                    const RowArray& places,
                    const Array<const double, 1>& amounts) {
-    require(rows.shape(1) == residual.shape(0), "rows must be as long as residual.");
+    require(rows.shape(1) == gradient.shape(0), "rows must be as long as gradient.");
     require(places.shape(0) == amounts.shape(0), "places and amounts must be as many.");
     require_rows(places, rows.shape(0));
     nb::gil_scoped_release release;
-    polychotomy::subtract_rows(residual.data(), residual.shape(0), rows.data(), places.data(),
+    polychotomy::subtract_rows(gradient.data(), gradient.shape(0), rows.data(), places.data(),
                                amounts.data(), places.shape(0));
 }
 
@@ -65,9 +65,9 @@ void gaussian_of_products(const Array<double, 2>& products, const Array<const do
 
 void bind_svm_block(nb::module_& module) {
     module.def("solve_svm_block", &face::solve_svm_block, "gram"_a.noconvert(), "lower"_a.noconvert(),
-               "upper"_a.noconvert(), "beta"_a.noconvert(), "residual"_a.noconvert(),
-               "least_curvature"_a, "goal"_a, "max_iterations"_a);
-    module.def("subtract_rows", &face::subtract_rows, "residual"_a.noconvert(), "rows"_a.noconvert(),
+               "upper"_a.noconvert(), "beta"_a.noconvert(), "gradient"_a.noconvert(),
+               "least_curvature"_a, "stopping_gap"_a, "max_iterations"_a);
+    module.def("subtract_rows", &face::subtract_rows, "gradient"_a.noconvert(), "rows"_a.noconvert(),
                "places"_a.noconvert(), "amounts"_a.noconvert());
     module.def("gather_block", &face::gather_block, "rows"_a.noconvert(), "places"_a.noconvert(),
                "columns"_a.noconvert(), "block"_a.noconvert());

@@ -32,7 +32,8 @@ struct Largest {
     }
 };
 
-// The largest quotient of a stream, found without a division: a / b > c / d if ad > cb.
+// The largest quotient of a stream, found without a division: a / b > c / d if ad > cb. Divisions
+// took most of the time of this loop.
 template <class Real>
 struct LargestQuotient {
     LaneOf<Real> top = all(Real(0)), bottom = all(Real(1));
@@ -58,7 +59,7 @@ struct Best {
 };
 
 // The best of two streams over the even and the odd blocks; the smallest row among equals. There
-// are no branches, which could hardly be predicted.
+// are no branches, because the processor could not predict them.
 template <class Real>
 inline Best<Real> best_of(const Largest<Real>& even, const Largest<Real>& odd) {
     constexpr size_t W = Register<Real>::width;
@@ -81,20 +82,20 @@ inline Best<Real> best_of(const Largest<Real>& even, const Largest<Real>& odd) {
 }
 
 template <class Real>
-SvmExtremes step(Real* output, const Real* rising, const Real* falling, Real amount,
-                 const Real* up_level, const Real* low_level, size_t n) {
+SvmViolatingPair update(Real* output, const Real* row_i, const Real* row_j, Real delta,
+                        const Real* up_level, const Real* low_level, size_t n) {
     constexpr size_t W = Register<Real>::width;
     constexpr Real infinity = static_cast<Real>(HUGE_VAL);
-    const LaneOf<Real> factor = all(amount);
+    const LaneOf<Real> factor = all(delta);
     Largest<Real> up_even(-infinity), up_odd(-infinity);
     LaneOf<Real> low_even = all(infinity), low_odd = all(infinity);
     IntegersOf<Real> here = first_rows<Real>();
     const auto advance = [&](size_t k, Largest<Real>& up, LaneOf<Real>& low) {
-        const LaneOf<Real> moved = load(output + k) + factor * (load(rising + k) - load(falling + k));
+        const LaneOf<Real> moved = load(output + k) + factor * (load(row_i + k) - load(row_j + k));
         store(output + k, moved);
         up.see(load(up_level + k) - moved, here);
-        const LaneOf<Real> residual = load(low_level + k) - moved;
-        low = residual < low ? residual : low;
+        const LaneOf<Real> gradient = load(low_level + k) - moved;
+        low = gradient < low ? gradient : low;
         here += static_cast<IntegerOf<Real>>(W);
     };
     for (size_t k = 0; k < n; k += 2 * W) {
@@ -109,7 +110,8 @@ SvmExtremes step(Real* output, const Real* rising, const Real* falling, Real amo
 }
 
 template <class Real>
-SvmExtremes look(const Real* output, const Real* up_level, const Real* low_level, size_t n) {
+SvmViolatingPair find_pair(const Real* output, const Real* up_level, const Real* low_level,
+                           size_t n) {
     constexpr size_t W = Register<Real>::width;
     constexpr Real infinity = static_cast<Real>(HUGE_VAL);
     Largest<Real> up_even(-infinity), up_odd(-infinity), low_even(-infinity), low_odd(-infinity);
@@ -129,19 +131,19 @@ SvmExtremes look(const Real* output, const Real* up_level, const Real* low_level
 }
 
 template <bool equal_diagonal, class Real>
-size_t find_partner(const SvmPartnerSearch<Real>& search, const Real* row, size_t n) {
+size_t select_j_by_gain(const SvmSecondOrder<Real>& search, const Real* row_i, size_t n) {
     constexpr size_t W = Register<Real>::width;
-    const LaneOf<Real> own = all(search.own_residual), own_diagonal = all(search.own_diagonal);
+    const LaneOf<Real> G_i = all(search.G_i), K_ii = all(search.K_ii);
     const LaneOf<Real> least = all(search.least_curvature), zero = all(Real(0));
     LargestQuotient<Real> even, odd;
     IntegersOf<Real> here = first_rows<Real>();
     const auto look = [&](size_t k, LargestQuotient<Real>& largest) {
-        const LaneOf<Real> gap = own - (load(search.low_level + k) - load(search.output + k));
-        const LaneOf<Real> right = gap > zero ? gap : zero;
-        const LaneOf<Real> other = equal_diagonal ? own_diagonal : load(search.diagonal + k);
-        const LaneOf<Real> raw = own_diagonal + other - Real(2) * load(row + k);
+        const LaneOf<Real> gap = G_i - (load(search.low_level + k) - load(search.output + k));
+        const LaneOf<Real> violation = gap > zero ? gap : zero;
+        const LaneOf<Real> K_jj = equal_diagonal ? K_ii : load(search.diagonal + k);
+        const LaneOf<Real> raw = K_ii + K_jj - Real(2) * load(row_i + k);
         const LaneOf<Real> curvature = raw > least ? raw : least;
-        largest.see(right * right, curvature, here);
+        largest.see(violation * violation, curvature, here);
         here += static_cast<IntegerOf<Real>>(W);
     };
     for (size_t k = 0; k < n; k += 2 * W) {
@@ -152,13 +154,13 @@ size_t find_partner(const SvmPartnerSearch<Real>& search, const Real* row, size_
 }
 
 template <class Real>
-size_t partner(const SvmPartnerSearch<Real>& search, const Real* row, size_t n) {
-    return search.diagonal ? find_partner<false>(search, row, n)
-                           : find_partner<true>(search, row, n);
+size_t select_j(const SvmSecondOrder<Real>& search, const Real* row_i, size_t n) {
+    return search.diagonal ? select_j_by_gain<false>(search, row_i, n)
+                           : select_j_by_gain<true>(search, row_i, n);
 }
 
-// Four rows at a time, so that the sums are read and written once for all of them. What becomes
-// vectors of two precisions is left to the compiler.
+// Four rows at a time, so that the sums are read and written once for all of them. The compiler
+// vectorises this loop, which may mix two precisions.
 template <class Real>
 void add_rows(double* sums, const Real* const* rows, const double* amounts, size_t count,
               size_t n) {
@@ -179,7 +181,7 @@ void add_rows(double* sums, const Real* const* rows, const double* amounts, size
 
 template <class Real>
 constexpr SvmPasses<Real> passes() {
-    return {step<Real>, look<Real>, partner<Real>, add_rows<Real>};
+    return {update<Real>, find_pair<Real>, select_j<Real>, add_rows<Real>};
 }
 
 }    // namespace svm

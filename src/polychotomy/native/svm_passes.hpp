@@ -1,10 +1,10 @@
 // The loops over all rows of a binary problem that one step of the SVM solver takes, in single or in
-// double precision.
+// double precision. See svm_state.hpp for the problem and its notation.
 //
-// The residual of a row is its target less its output, sum_j K_ij beta_j. For the search it has two
-// levels, from which the output is subtracted: the target, or an infinite number where the
-// coefficient may not rise (-infinity) or not fall (infinity). An n is a multiple of `svm_padding`;
-// padded rows may do neither.
+// The gradient is G = linear - output. For the search it has two levels, from which the output is
+// subtracted: `up_level` is the linear term in I_up and -infinity elsewhere, `low_level` is the linear
+// term in I_low and +infinity elsewhere. So no loop has to ask which set a row is in. An n is a
+// multiple of `svm_padding`; padded rows are in neither set.
 #pragma once
 
 #include <cstddef>
@@ -16,35 +16,39 @@ using std::size_t;
 constexpr size_t svm_padding = 16;
 constexpr size_t no_row = static_cast<size_t>(-1);
 
-// The coefficients of rows in "up" may rise, those of rows in "low" may fall.
-struct SvmExtremes {
-    double up;    // the largest residual in "up"
-    size_t up_row;
-    double low;    // the smallest residual in "low"
-    size_t low_row;    // or no_row where it was not looked for
+// The maximal violating pair: i has the largest gradient in I_up, j the smallest in I_low.
+struct SvmViolatingPair {
+    double up;    // G_i, which is m(a) in the literature
+    size_t i;
+    double low;    // G_j, which is M(a)
+    size_t j;    // or no_row where it was not searched for
+
+    double gap() const { return up - low; }
 };
 
-// What the partner of row i is chosen by: gain = (residual_i - residual_j)^2 / curvature_ij.
+// What j is selected by, given i, with second-order information (Fan, Chen and Lin 2005): the gain
+// (G_i - G_j)^2 / (K_ii + K_jj - 2 K_ij).
 template <class Real>
-struct SvmPartnerSearch {
+struct SvmSecondOrder {
     const Real* output;
     const Real* low_level;
-    const Real* diagonal;    // null if all of it is own_diagonal
-    Real own_residual;
-    Real own_diagonal;
+    const Real* diagonal;    // null if all of it is K_ii
+    Real G_i;
+    Real K_ii;
     Real least_curvature;
 };
 
 // The loops, compiled for one instruction set.
 template <class Real>
 struct SvmPasses {
-    // output += amount * (rising - falling), and the extremes of the new residuals.
-    SvmExtremes (*step)(Real* output, const Real* rising, const Real* falling, Real amount,
-                        const Real* up_level, const Real* low_level, size_t n);
-    // The extremes and their rows.
-    SvmExtremes (*look)(const Real* output, const Real* up_level, const Real* low_level, size_t n);
-    // The row of "low" with the largest gain, or no_row.
-    size_t (*partner)(const SvmPartnerSearch<Real>& search, const Real* row, size_t n);
+    // output += delta * (row_i - row_j), and the pair that violates most then, but not its j.
+    SvmViolatingPair (*update)(Real* output, const Real* row_i, const Real* row_j, Real delta,
+                               const Real* up_level, const Real* low_level, size_t n);
+    // The maximal violating pair.
+    SvmViolatingPair (*find_pair)(const Real* output, const Real* up_level, const Real* low_level,
+                                  size_t n);
+    // The j in I_low with the largest gain, or no_row.
+    size_t (*select_j)(const SvmSecondOrder<Real>& search, const Real* row_i, size_t n);
     // sums += the rows times their amounts, in double precision.
     void (*add_rows)(double* sums, const Real* const* rows, const double* amounts, size_t count,
                      size_t n);

@@ -1,37 +1,36 @@
-#include "svm_jump.hpp"
+#include "svm_newton.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "lane_functions.hpp"
-#include "svm_smo.hpp"
 
 namespace polychotomy {
 namespace {
 
-// Added to the diagonal of kernels that are singular but for rounding, in units of the diagonal.
+// Added to the diagonal, in units of it, because kernels can be singular up to rounding.
 constexpr double least_lift = 1e-12, largest_lift = 1e-4;
-// A step of a pair makes about so many operations a row, at the speed of a factorisation.
+// A step of a pair costs about so many operations a row, at the speed of a factorisation.
 constexpr double operations_a_row = 12.0;
-// The matrix of more free rows than these, 32 MiB, would be beyond what the caller allows for.
+// Bounds the memory of a thread: the matrix of so many free rows takes 32 MiB.
 constexpr size_t most_free = 2000;
-constexpr double never = 1e15;
+constexpr double too_expensive = 1e15;
 
 }    // namespace
 
 template <class Real>
-double SvmJump<Real>::look(const SvmState<Real>& state) {
+double SvmNewtonStep<Real>::find_free(const SvmState<Real>& state) {
     free_.clear();
     for (size_t i = 0; i < state.n; ++i)
         if (state.is_free(i)) free_.push_back(i);
-    if (free_.size() > most_free) return never;
+    if (free_.size() > most_free) return too_expensive;
     const auto m = static_cast<double>(free_.size()), n = static_cast<double>(state.n);
     return (m * m * m / 3 + 2 * m * n) / (operations_a_row * n);
 }
 
 template <class Real>
-double SvmJump<Real>::move(SvmState<Real>& state, GatheredRows<Real>& kernel) {
+double SvmNewtonStep<Real>::step(SvmState<Real>& state, GatheredRows<Real>& kernel) {
     if (free_.size() < 2 || !factorise_free(state, kernel)) return 0.0;
     find_direction(state);
     const size_t n = state.padded_n();
@@ -41,30 +40,30 @@ double SvmJump<Real>::move(SvmState<Real>& state, GatheredRows<Real>& kernel) {
     for (const size_t row : free_) rows_.push_back(kernel.row(row));
     passes_.add_rows(change_.data(), rows_.data(), direction_.data(), free_.size(), n);
     for (size_t k = 0; k < free_.size(); ++k) {
-        slope += direction_[k] * state.residual(free_[k]);
+        slope += direction_[k] * state.gradient(free_[k]);
         curvature += direction_[k] * change_[free_[k]];
         largest = std::max(largest, std::fabs(direction_[k]));
     }
     if (!(slope > 0.0) || !std::isfinite(largest)) return 0.0;
-    // In units of the largest, which squares can neither overflow nor vanish in.
+    // In units of the largest, so that squares neither overflow nor vanish.
     for (const double d : direction_) squares += (d / largest) * (d / largest);
     const double longest = longest_step(state);
     const double best = curvature > 0.0 ? slope / curvature : longest;
-    const double step = std::min(best, longest);
-    if (!(step > 0.0) || !std::isfinite(step)) return 0.0;
+    const double length = std::min(best, longest);
+    if (!(length > 0.0) || !std::isfinite(length)) return 0.0;
     for (size_t k = 0; k < free_.size(); ++k) {
         const size_t i = free_[k];
-        const double moved = state.beta[i] + step * direction_[k];
+        const double moved = state.beta[i] + length * direction_[k];
         state.beta[i] = std::min(std::max(moved, state.lower[i]), state.upper[i]);
         state.set_levels(i);
     }
     for (size_t k = 0; k < n; ++k)
-        state.output[k] = static_cast<Real>(state.output[k] + step * change_[k]);
-    return step * largest * std::sqrt(squares);
+        state.output[k] = static_cast<Real>(state.output[k] + length * change_[k]);
+    return length * largest * std::sqrt(squares);
 }
 
 template <class Real>
-bool SvmJump<Real>::factorise_free(const SvmState<Real>& state, GatheredRows<Real>& kernel) {
+bool SvmNewtonStep<Real>::factorise_free(const SvmState<Real>& state, GatheredRows<Real>& kernel) {
     const size_t m = free_.size(), order = padded_order(m);
     for (double lift = least_lift; lift < largest_lift; lift *= 100.0) {
         factor_.resize(order, stop_);
@@ -75,7 +74,7 @@ bool SvmJump<Real>::factorise_free(const SvmState<Real>& state, GatheredRows<Rea
                 to[i] = 1.0;
                 continue;
             }
-            // Rounded to single precision the matrix might not be positive definite.
+            // Not from kernel rows: rounded to single precision the matrix might be indefinite.
             for (size_t j = 0; j <= i; ++j) to[j] = kernel.entry(free_[i], free_[j]);
             to[i] += lift * std::fabs(state.diagonal[free_[i]]);
         }
@@ -86,12 +85,12 @@ bool SvmJump<Real>::factorise_free(const SvmState<Real>& state, GatheredRows<Rea
 }
 
 template <class Real>
-void SvmJump<Real>::find_direction(const SvmState<Real>& state) {
+void SvmNewtonStep<Real>::find_direction(const SvmState<Real>& state) {
     const size_t m = free_.size(), order = factor_.order(), stride = factor_.stride();
     direction_.assign(order, 0.0);
     constant_.assign(order, 0.0);
     for (size_t k = 0; k < m; ++k) {
-        direction_[k] = state.residual(free_[k]);
+        direction_[k] = state.gradient(free_[k]);
         constant_[k] = 1.0;
     }
     for (std::vector<double>* side : {&direction_, &constant_}) {
@@ -104,14 +103,14 @@ void SvmJump<Real>::find_direction(const SvmState<Real>& state) {
         of_ones += constant_[k];
     }
     for (size_t k = 0; k < m; ++k) direction_[k] -= sum / of_ones * constant_[k];
-    // What rounding leaves of the sum would add up over many steps.
+    // Rounding leaves a sum that is not quite 0, and would add up over many steps.
     double left = 0.0;
     for (size_t k = 0; k < m; ++k) left += direction_[k];
     for (size_t k = 0; k < m; ++k) direction_[k] -= left / static_cast<double>(m);
 }
 
 template <class Real>
-double SvmJump<Real>::longest_step(const SvmState<Real>& state) const {
+double SvmNewtonStep<Real>::longest_step(const SvmState<Real>& state) const {
     double longest = std::numeric_limits<double>::infinity();
     for (size_t k = 0; k < free_.size(); ++k) {
         const double d = direction_[k], beta = state.beta[free_[k]];
@@ -122,7 +121,7 @@ double SvmJump<Real>::longest_step(const SvmState<Real>& state) const {
     return longest;
 }
 
-template class SvmJump<float>;
-template class SvmJump<double>;
+template class SvmNewtonStep<float>;
+template class SvmNewtonStep<double>;
 
 }    // namespace polychotomy
