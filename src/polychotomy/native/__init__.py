@@ -1,7 +1,7 @@
 """The compiled core: pairwise coupling and voting, and coupling for any code.
 
 Rows are handed to the core in chunks, so that an interrupt (Ctrl-C) is noticed between them.
-Neither the chunks nor the neighbours of a row change its result by a bit.
+Neither the chunks nor the neighbours of a row change its result.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 
 _CHUNK_ROWS = 65536
-# Coupling for any code takes a hundred times as long a row.
+# Coupling for any code takes a hundred times longer for a row.
 _CODE_CHUNK_ROWS = 1024
 
 
@@ -105,8 +105,8 @@ def couple_hastie_tibshirani(
     r"""Couple one-vs-one probabilities by Hastie and Tibshirani's method.
 
     The minimiser of :math:`\sum_{i<j} n_{ij} KL(r_{ij} \| p_i / (p_i + p_j))`, by Newton's
-    method in log p, where the problem is convex. `p` is right absolutely: the ratios among
-    classes of nearly no probability are not worked out.
+    method in log p, where the problem is convex. The absolute error of `p` is small; the ratios
+    among classes of nearly no probability may be wrong.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def couple_code(
 def max_wins(pairs: ArrayLike, prior: ArrayLike) -> FloatArray:
     """Let every one-vs-one answer vote for one of its two classes.
 
-    An answer of exactly 0 is nobody's vote. Ties go to the larger sum of answers, then to the
+    An answer of exactly 0 is no vote. Ties go to the larger sum of answers, then to the
     larger prior, then to the first class.
 
     Parameters

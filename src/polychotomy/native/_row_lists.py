@@ -1,4 +1,4 @@
-"""Subsets of rows, as the core takes them."""
+"""Subsets of rows in the form that the core takes."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ void max_wins(const Matrix& pairs, const Vector& prior, const MatrixOut& scores)
     polychotomy::max_wins(rows.r, rows.n_rows, prior.data(), rows.n_classes, rows.p);
 }
 
-// An array of memory that is used again when nobody refers to it any more.
+// An array whose memory is used again once nothing refers to it.
 nb::ndarray<nb::numpy, double, nb::ndim<1>> recycled(size_t count) {
     auto block = std::make_unique<RecycledBlock>(count);
     double* data = block->data();

@@ -8,8 +8,9 @@
 //   maximum-entropy point of it in a few steps.
 // * with don't-cares: Newton in u = log p, p <- p exp(y), where one-vs-one is convex, with the
 //   Hessian sum n [q(1-q) (a+ - a-)(a+ - a-)' + (q-r) (D(a+) - a+a+' - D(a-) + a-a-')], lifted
-//   where it is not positive definite just so far that it is: saddles are left in a few steps.
-// Both walk down by a line search with Levenberg's damping, in the metric sum n (a+ + a-), which
+//   just enough to be positive definite where it is not. (To leave out the indefinite part instead
+//   made steps away from saddles so short that some rows ran out of iterations.)
+// Both use a line search with Levenberg's damping, in the metric sum n (a+ + a-), which
 // bounds the curvature.
 
 #include "code_coupling.hpp"
@@ -117,8 +118,8 @@ private:
     // ---- the step ---------------------------------------------------------------------------
 
     // A Newton step, kept within bounds class by class. Classes that would leave the bounds are
-    // held there, and the step of the others is solved for again: without that, the mass which
-    // a vanishing class cannot give any more would be handed out to the others.
+    // held there, and the step of the others is solved for again. Without that, the others would be
+    // given mass which a vanishing class does not have.
     void find_step(double damping) {
         std::fill(held_.begin(), held_.end(), 0.0);
         if (has_dont_cares_) {
@@ -218,7 +219,7 @@ private:
             masses(column, p_, positive, negative);
             find_shares(column, positive, negative);
             const double both = positive + negative, q = positive / both, rest = negative / both;
-            // q - r from the side where both are small, to keep its digits
+            // q - r from the side where both are small, which cancels no digits
             const double excess =
                 column.weight * (q < 0.5 ? q - r_[l] : (1.0 - r_[l]) - rest);
             const double curvature = column.weight * q * rest;
@@ -268,7 +269,7 @@ private:
         return hessian_[std::max(i, j) * m_ + std::min(i, j)];
     }
 
-    // In u, F does not change if all u grow together: the most probable class stands still.
+    // In u, F does not change if all u grow together, so the most probable class is kept fixed.
     bool is_fixed(size_t m) const { return held_[m] != 0.0 || (has_dont_cares_ && m == ground_); }
 
     // LDL' of the Hessian of the classes that are free; false if some pivot is not positive.
@@ -344,7 +345,7 @@ private:
         return step_error() <= code_.tolerance && -slope() <= largest_decrement * total_weight_;
     }
 
-    // A lifted step says little about the distance; classes that vanish leave no curvature.
+    // For steps by a lifted Hessian, whose length says little about the distance to the minimum.
     bool is_flat() const {
         const double largest = code_.tolerance * total_weight_;
         return std::all_of(gradient_.begin(), gradient_.end(),
@@ -371,7 +372,7 @@ private:
         for (size_t m = 0; m < m_; ++m) trial_[m] /= sum;
     }
 
-    // Armijo's rule, with allowance for the rounding of F; the last step needs no check.
+    // Armijo's rule, with an allowance for the rounding of F. The last step needs no check.
     bool walk(bool last) {
         const double descent = slope();
         if (!last && !(descent < 0.0)) return false;

@@ -16,7 +16,7 @@ using std::size_t;
 
 constexpr std::chrono::milliseconds interrupt_interval(100);
 
-// The threads of one call. Leaving the scope stops and joins them, whatever has happened.
+// The threads of one call. Leaving the scope stops and joins them, also after an exception.
 class Crew {
 public:
     Crew(size_t n_tasks, size_t n_threads, const std::function<void(Tasks&)>& work)
@@ -41,7 +41,7 @@ public:
                 const std::lock_guard<std::mutex> lock(mutex_);
                 --n_busy_;
                 if (threads_.empty()) throw;
-                return;    // the others do it all
+                return;    // the threads that did start do all tasks
             }
         }
     }
@@ -64,7 +64,7 @@ private:
         try {
             Tasks tasks(shares_, thread);
             work_(tasks);
-        } catch (...) {    // out of memory, say
+        } catch (...) {    // such as std::bad_alloc
             failure = std::current_exception();
             shares_.stop();
         }

@@ -1,4 +1,4 @@
-// Threads that share out independent tasks, and stop when the caller is interrupted.
+// Threads that work on independent tasks, and stop when the caller is interrupted.
 //
 // A task's result depends on nothing but the task, so the number of threads changes no bit.
 #pragma once
@@ -13,13 +13,14 @@ namespace polychotomy {
 
 using StopFlag = std::atomic<bool>;
 
-// The tasks that are left. Every thread has a share of tasks in their order, so that it can use again
-// what it has made ready for the task before; when that is done, it takes half of the largest left.
+// The remaining tasks. Every thread has a share of consecutive tasks, so that it can reuse what it
+// prepared for the task before. When its share is done, it takes half of the largest share that is
+// left. (With one queue for all threads, each of them gathered the kernel rows of every fold.)
 class TaskShares {
 public:
     TaskShares(std::size_t n_tasks, std::size_t n_threads);
 
-    // The next task of a thread; false if there is none, or if it is time to stop.
+    // The next task of a thread; false if there is none, or if the threads were told to stop.
     bool next(std::size_t thread, std::size_t& task);
     void stop() { stop_ = true; }
     const StopFlag& stop_flag() const { return stop_; }

@@ -11,9 +11,10 @@ namespace polychotomy {
 namespace {
 
 constexpr size_t entries_a_task = 1 << 15;
-constexpr size_t tile = 32;    // so that a tile and its mirror image stay in the cache
+constexpr size_t tile = 32;    // a tile and its mirror image stay in the cache
 
-// What has been seen of a Gram matrix, by the place in a tile: loops over places have no order.
+// What has been seen of a Gram matrix. One result for each column of a tile, so that the compiler
+// can vectorise the loops.
 struct Seen {
     double largest[tile] = {}, asymmetry[tile] = {};
     double wrong[tile] = {};    // NaN where an entry was not finite, else 0

@@ -1,4 +1,4 @@
-// Gram matrices: from distances, and whether they are fit for use.
+// Gram matrices: computed from distances, and inspected.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace polychotomy {
 
-// kernel = exp(-gamma distances), both of `count` entries, by the lanes in use; false if interrupted.
+// kernel = exp(-gamma distances), both of `count` entries, by the lanes in use; false if
+// interrupted.
 bool gaussian_of_distances(const double* distances, double* kernel, size_t count, double gamma,
                            size_t n_threads, const std::function<bool()>& interrupted);
 

@@ -15,9 +15,9 @@ namespace {
 using std::size_t;
 
 constexpr size_t rows_a_task = 64;
-// So many neighbouring columns are written to the results together: a line of the cache.
+// Neighbouring columns that are written to the results together, a cache line.
 constexpr size_t columns_a_task = 8;
-// Folds are worked on together until so many kernel values have been gathered.
+// Folds are worked on together until this many kernel values have been gathered.
 constexpr size_t most_gathered = size_t{1} << 22;
 
 // The test rows of a fold, and the kernel between every row and them, a row of memory for every
@@ -44,7 +44,7 @@ public:
     size_t number() const { return number_; }
     size_t n_tests() const { return n_tests_; }
     size_t offset() const { return offset_; }    // of its first test row among all test rows
-    size_t padded() const { return padded_; }    // n_tests, filled up
+    size_t padded() const { return padded_; }    // n_tests, padded for the inner loop
 
 private:
     const TrainedPath& path_;
@@ -65,8 +65,9 @@ public:
         sums_.resize(columns_a_task * n_sums);
         for (size_t column = first; column < end; ++column) {
             collect(fold, column);
-            lanes_in_use().held_out.combine(rows_.data(), weights_.data(), rows_.size(), path_.n_values,
-                                       fold.padded(), sums_.data() + (column - first) * n_sums);
+            lanes_in_use().held_out.combine(rows_.data(), weights_.data(), rows_.size(),
+                                            path_.n_values, fold.padded(),
+                                            sums_.data() + (column - first) * n_sums);
         }
         for (size_t v = 0; v < path_.n_values; ++v) {
             const double* biases = path_.biases + place(fold, v, first);
@@ -109,7 +110,7 @@ private:
     const TrainedPath& path_;
     const size_t n_all_tests_;
     double* const scores_;
-    std::vector<double> used_;    // above 0 for rows that are
+    std::vector<double> used_;    // above 0 for rows that some machine uses
     std::vector<const double*> rows_;
     std::vector<double> weights_;
     std::vector<double> sums_;

@@ -17,8 +17,8 @@ struct TrainedPath {
     std::size_t n_folds, n_values, n_columns, n_rows;
 };
 
-// Fills scores, of shape (n_values, all test rows, n_columns), for the test rows of every fold; false
-// if interrupted.
+// Fills scores, of shape (n_values, all test rows, n_columns), for the test rows of every fold;
+// false if interrupted.
 bool held_out_scores(const TrainedPath& path, const RowLists& tests, double* scores,
                      std::size_t n_threads, const std::function<bool()>& interrupted);
 

@@ -5,7 +5,7 @@
 
 namespace polychotomy {
 
-// Rows of memory are filled up to a multiple of this.
+// Rows of memory are padded to a multiple of this.
 constexpr std::size_t held_out_lanes = 8;
 
 struct HeldOutKernels {

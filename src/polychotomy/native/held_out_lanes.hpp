@@ -37,7 +37,9 @@ void combine(const double* const* rows, const double* weights, size_t n_terms, s
         for (; v + 4 <= n_values; v += 4)
             combine_tile<4>(rows, weights + v, n_terms, n_values, n, start, out + v * n);
         const size_t left = n_values - v;
-        const auto tile = left == 3 ? combine_tile<3> : left == 2 ? combine_tile<2> : combine_tile<1>;
+        const auto tile = left == 3   ? combine_tile<3>
+                          : left == 2 ? combine_tile<2>
+                                      : combine_tile<1>;
         if (left) tile(rows, weights + v, n_terms, n_values, n, start, out + v * n);
     }
 }

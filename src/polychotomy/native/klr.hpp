@@ -19,12 +19,12 @@ struct KlrProblems {
     std::size_t n_columns;
     RowLists subsets;
     std::size_t n_subsets;
-    const double* C_values;          // ascending, so that each starts well from the one before
+    const double* C_values;          // ascending: each starts from the solution before
     std::size_t n_C;
     KlrOptions options;
 };
 
-// All arrays of the caller's are 0 where nothing is written.
+// Arrays of the caller, which are 0 where nothing is written.
 struct KlrResults {
     double* coefficients;            // n_subsets x n_C x n_columns x n_rows
     double* biases;                  // n_subsets x n_C x n_columns, as the next three
@@ -34,7 +34,7 @@ struct KlrResults {
 };
 
 // Solves all problems on `n_threads` threads. `interrupted` is called by the calling thread every
-// tenth of a second; when it says yes, the threads stop, and the answer is false.
+// tenth of a second; if it returns true, the threads stop, and the result is false.
 bool solve_klr(const KlrProblems& problems, const KlrResults& results, std::size_t n_threads,
                const std::function<bool()>& interrupted);
 

@@ -23,21 +23,21 @@ IntArray = NDArray[np.int32]
 SignArray = NDArray[np.int8]
 IndexArray = NDArray[np.int64]
 
-# Half of the matrix is read, so it has to be symmetric but for rounding.
+# Half of the matrix is read, so it has to be symmetric up to rounding.
 _SYMMETRY = 1e-8
-# p (1 - p) is kept above this where it is divided by.
+# Divisions by p (1 - p) use at least this.
 _SMALLEST_VARIANCE = 1e-200
 
 
 class KlrStatus(IntEnum):
-    """How a problem has ended."""
+    """How the solution of a problem ended."""
 
     CONVERGED = _core.KLR_CONVERGED
     #: The column lacks a sign among the rows of the subset; its coefficients and bias are 0.
     UNTRAINED = _core.KLR_UNTRAINED
     #: The largest number of Newton steps was not enough.
     ITERATION_LIMIT = _core.KLR_ITERATION_LIMIT
-    #: No step lowers the objective: the tolerance is beyond the arithmetic.
+    #: No step lowers the objective: the tolerance is too small for the arithmetic.
     STALLED = _core.KLR_STALLED
     #: The Gram matrix is not positive semidefinite.
     INDEFINITE = _core.KLR_INDEFINITE
@@ -52,7 +52,7 @@ class KlrSolution:
     Attributes
     ----------
     coefficients : ndarray of shape (n_subsets, n_C, n_columns, n_rows)
-        c; 0 for rows that take no part.
+        c; 0 for rows that are not used.
     biases : ndarray of shape (n_subsets, n_C, n_columns)
         b.
     status : ndarray of int of the same shape
@@ -84,13 +84,13 @@ def solve_klr(
 
     Minimises :math:`\frac12 c'Kc + C \sum_i v_i \log(1 + \exp(-y_i f_i))` over
     :math:`f = K c + b` (DUAN03, the KLR machine; the bias is not penalised). At the optimum
-    :math:`c_i = C v_i y_i / (1 + \exp(y_i f_i))`, which makes c unique for singular K, too, and
+    :math:`c_i = C v_i y_i / (1 + \exp(y_i f_i))`, which makes c unique for singular K too, and
     :math:`P(y = +1 | x) = 1 / (1 + \exp(-f(x)))`.
 
     Newton's method with a line search. Its linear systems are solved by conjugate gradients,
-    preconditioned by the latest Cholesky factor, or by a new factor where that is cheaper. C
-    values are solved in ascending order, each from the solution before, in whatever order they
-    are given.
+    preconditioned by the latest Cholesky factor, or by a new factor where that is cheaper. The C
+    values may come in any order; they are solved in ascending order, each from the solution
+    before.
 
     With :math:`r_i = C v_i y_i / (1 + \exp(y_i f_i)) - c_i` and
     :math:`W_i = C v_i p_i (1 - p_i)` a problem has converged when neither
@@ -115,8 +115,8 @@ def solve_klr(
     max_iterations : int, default=200
         The largest number of Newton steps for one C.
     n_threads : int, default=1
-        The number of threads that (subset, column) problems are shared out to. It does not
-        change a bit of the result.
+        The number of threads for the (subset, column) problems. The result does not depend on
+        it.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def solve_klr(
     Raises
     ------
     ValueError
-        If shapes do not fit, or an entry is not what it has to be.
+        If shapes do not fit, or an entry is not as described above.
     KeyboardInterrupt
         On Ctrl-C, within about a second.
 
@@ -205,8 +205,8 @@ class KlrLeaveOneOut:
     error : ndarray of shape (n_rows,)
         An estimate of the error of each score, in logits: 0 for rows outside the problem,
         infinite where the problem has no fit without the row. Rows with at most 0.05 were
-        within 0.07 of a true refit on all sets tried, C up to 1e4 (on a few more the estimate
-        was too large). Far above, it says no more than that the score cannot be trusted.
+        within 0.07 of a true refit on all data sets tried, C up to 1e4 (on a few more the
+        estimate was too large). A much larger value only means that the score is unreliable.
     """
 
     scores: FloatArray
@@ -255,7 +255,7 @@ def klr_leave_one_out(
     Raises
     ------
     ValueError
-        If shapes do not fit, or an entry is not what it has to be.
+        If shapes do not fit, or an entry is not as described above.
 
     Examples
     --------

@@ -20,7 +20,7 @@ constexpr double smallest_slope = 0.7;         // down the model, of that of an 
 constexpr size_t budget_with_fresh_factor = 20;
 
 double dot(const std::vector<double>& x, const std::vector<double>& y) {
-    // Four sums: the compiler may not reorder a single one.
+    // Four sums, because the compiler may not reorder the additions of a single one.
     double sums[4] = {};
     for (size_t i = 0; i < x.size(); i += 4)
         for (size_t k = 0; k < 4; ++k) sums[k] += x[i + k] * y[i + k];
@@ -86,7 +86,7 @@ KlrOutcome KlrNewton::solve(double C, const KlrOptions& options) {
         if (!std::isfinite(criterion_)) return {KlrStatus::not_finite, iteration, criterion_};
         if (criterion_ <= options.tolerance) {
             if (refreshed) return {KlrStatus::converged, iteration, criterion_};
-            // The sums that f was updated by have rounding errors: the last word has K c + b.
+            // f has the rounding errors of its updates: decide by K c + b.
             refresh_decisions();
             refreshed = true;
             ++n_refreshes;
@@ -109,7 +109,7 @@ void KlrNewton::refresh_decisions() {
 }
 
 // g, s, r and the criterion. r'W^-1 r bounds the square of the Newton decrement, and
-// sqrt(r'W^-1 r / sum W) the root mean square (weighted by W) of what is left to do in f.
+// sqrt(r'W^-1 r / sum W) the root mean square (weighted by W) of the remaining change of f.
 void KlrNewton::linearise(double C) {
     double squares = 0.0, largest = 0.0;
     curvature_ = 0.0;
@@ -129,8 +129,9 @@ void KlrNewton::linearise(double C) {
     criterion_ = std::max(std::sqrt(squares / curvature_), largest);
 }
 
-// Conjugate gradients with the latest factor of B, which an earlier curvature belongs to; where
-// they do not get there for less than a factorisation costs, with the factor of this B.
+// Conjugate gradients, preconditioned by the latest factor of B, which is that of an earlier
+// curvature. If they do not converge for less than a factorisation costs, B is factorised again. (A
+// factorisation for every step costs more along a path of C, where neighbouring B are similar.)
 KlrStatus KlrNewton::find_step(const KlrOptions& options) {
     const double wanted = criterion_ * std::min(loosest_solve, criterion_);
     const double goal = std::max(wanted, share_of_solve * options.tolerance);
@@ -140,7 +141,7 @@ KlrStatus KlrNewton::find_step(const KlrOptions& options) {
         const double trace = dot(factored_diagonal_, Vector(order_, 1.0));
         return std::isfinite(trace) ? KlrStatus::indefinite : KlrStatus::not_finite;
     }
-    // Short of its goal, because of rounding, this is still the best step there is.
+    // If rounding keeps it from its goal, this is still the best step available.
     return solve_system(goal, budget_with_fresh_factor) == Solved::broken ? KlrStatus::not_finite
                                                                           : KlrStatus::converged;
 }
@@ -165,7 +166,7 @@ bool KlrNewton::search_line(double C) {
     }
     const double loss_now = loss(C, 0.0);
     const double slack = rounding * (std::fabs(now) + std::fabs(bend) + loss_now);
-    // No descent is right where K is 0: there the objective does not depend on c.
+    // No descent is expected where K is 0: there the objective does not depend on c.
     if (!(descent >= -slack)) return false;
     invisible_steps_ = descent > slack ? 0 : invisible_steps_ + 1;
     if (invisible_steps_ > most_invisible_steps) return false;
@@ -217,8 +218,8 @@ void KlrNewton::precondition(const Vector& x, Vector& z) {
     for (size_t i = 0; i < order_; ++i) z[i] *= scale_[i];
 }
 
-// Chooses the shift of the bias that leaves the least remainder of the system; returns what the
-// criterion will be after this step, to first order.
+// Chooses the shift of the bias with the smallest remainder of the system; returns the criterion
+// after this step, to first order.
 double KlrNewton::set_best_shift() {
     shift_ = dot(s_, remainder_) / dot(s_, s_);
     double squares = 0.0, largest = 0.0;
@@ -230,7 +231,7 @@ double KlrNewton::set_best_shift() {
     return std::max(std::sqrt(squares / curvature_), largest);
 }
 
-// Down an exact step, the slope of the objective is the curvature of its model.
+// Along an exact step, the slope of the objective is the curvature of its model.
 bool KlrNewton::lowers_model() const {
     double descent = 0.0, curvature = 0.0;
     for (size_t i = 0; i < n_; ++i) {

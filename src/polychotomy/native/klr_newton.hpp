@@ -6,11 +6,11 @@
 //
 //     (I + s K s) u + s db = r / s,    s'u = 0,    df = K s u + db.
 //
-// The matrix B = I + s K s is positive definite for singular K, too. If this system is solved up
-// to a remainder e, the residual after the step is s e (to first order), which says what the
-// criterion will be: the inner and the outer iteration stop by the same measure. A rough solution
-// need not be a direction of descent, however (the inner iteration lowers another quadratic
-// function, with the same minimum, than the model of the objective): it has to lower that, too.
+// The matrix B = I + s K s is positive definite for singular K too. If this system is solved up to
+// a remainder e, the residual after the step is s e (to first order), which gives the criterion:
+// the inner and the outer iteration stop by the same measure. A rough solution need not be a
+// direction of descent, however. (The inner iteration lowers another quadratic function than the
+// model of the objective, with the same minimum.) So it has to lower the model too.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ enum class KlrStatus : std::int32_t {
     converged = 0,
     untrained = 1,          // the column lacks a sign
     iteration_limit = 2,
-    stalled = 3,            // no step lowers the objective any more: the limit of the arithmetic
+    stalled = 3,            // no step lowers the objective: the limit of the arithmetic
     indefinite = 4,         // the Gram matrix is not positive semidefinite
     not_finite = 5          // overflow
 };
@@ -52,13 +52,14 @@ struct KlrRows {
 
 class KlrNewton {
 public:
-    KlrNewton(const MatrixKernels& kernels, const StopFlag& stop) : kernels_(kernels), stop_(stop) {}
+    KlrNewton(const MatrixKernels& kernels, const StopFlag& stop)
+        : kernels_(kernels), stop_(stop) {}
 
-    // Takes over a problem; `gram` has n_rows rows and columns.
+    // Copies a problem; `gram` has n_rows rows and columns.
     void load(const double* gram, std::size_t n_rows, const KlrRows& problem);
     // Back to c = 0 and the best b for it.
     void restart();
-    // Goes on from the present c and b.
+    // Starts from the present c and b.
     KlrOutcome solve(double C, const KlrOptions& options);
 
     double coefficient(std::size_t i) const { return c_[i]; }
@@ -88,13 +89,13 @@ private:
     SquareMatrix gram_, factor_;
     bool has_factor_ = false;
     std::size_t n_ = 0, order_ = 0;
-    Vector signs_, weights_;                   // 0 in the rows that fill up the last block
+    Vector signs_, weights_;                   // 0 in the padding of the last block
     Vector c_, f_;
     double b_ = 0.0;
     Vector g_, s_, r_;                         // see above
     Vector s_by_cost_;                         // s_i / (C v_i)
     double criterion_ = 0.0, curvature_ = 0.0;
-    int invisible_steps_ = 0;                  // in a row, too small for the objective to show
+    int invisible_steps_ = 0;                  // consecutive, too small to change the objective
     Vector u_, ksu_, remainder_;
     double shift_ = 0.0;                       // db
     Vector factored_diagonal_, scale_;         // of the preconditioner

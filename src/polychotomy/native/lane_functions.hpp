@@ -29,8 +29,8 @@ extern const LaneFunctions baseline_lanes;
 extern const LaneFunctions avx2_lanes;
 #endif
 
-// The best set for this processor, found when the module is loaded, or the baseline if that was asked
-// for (tests compare the two).
+// The best set for this processor, found when the module is loaded, or the baseline if that was
+// asked for (tests compare the two).
 const LaneFunctions& lanes_in_use();
 void use_baseline_lanes(bool only_baseline);
 

@@ -9,8 +9,9 @@
 //   files share. If that were the AVX2 one, the module would crash on older processors.
 // - Loops have no order among lanes: a row gets the same result whatever rows are beside it.
 //
-// Vector types of the compiler were chosen over intrinsics, which would need one version of the code
-// for each instruction set, and over loops left to the compiler, which it does not always vectorise.
+// Vector types of the compiler were chosen over intrinsics, which would need one version of the
+// code for each instruction set, and over loops left to the compiler, which it does not always
+// vectorise.
 #pragma once
 
 #include <cstddef>

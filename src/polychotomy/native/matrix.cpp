@@ -7,7 +7,7 @@ namespace polychotomy {
 
 namespace {
 
-// Blocks of a product: a block of B stays in the second-level cache, four rows of A in the first.
+// Blocks of a product. A block of B stays in the second-level cache, four rows of A in the first.
 constexpr std::size_t most_columns = 120;
 constexpr std::size_t most_rows = 240;
 constexpr std::size_t most_terms = 240;
@@ -15,7 +15,8 @@ constexpr std::size_t most_terms = 240;
 // Half of n, rounded to whole blocks.
 std::size_t split(std::size_t n) { return n / matrix_block / 2 * matrix_block; }
 
-// The recursive Cholesky factorisation: all but the blocks on the diagonal is matrix products.
+// The recursive Cholesky factorisation: all work outside of the diagonal blocks is matrix products.
+// (A BLAS would be one more dependency of the build, with threads of its own.)
 class Factorisation {
 public:
     Factorisation(SquareMatrix& matrix, const MatrixKernels& kernels, const StopFlag& stop)

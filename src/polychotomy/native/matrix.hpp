@@ -1,4 +1,4 @@
-// Square matrices as the loops of matrix_kernels.hpp want them, and their Cholesky factorisation.
+// Square matrices with the layout of matrix_kernels.hpp, and their Cholesky factorisation.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,13 @@ inline std::size_t padded_order(std::size_t n) {
     return (n + matrix_block - 1) / matrix_block * matrix_block;
 }
 
-// Memory for a square matrix of any order, kept for the next one.
+// A square matrix whose memory is kept for the next one.
 class SquareMatrix {
 public:
-    // Once `stop` is set there are no zeros any more in what is new: the system may take long to hand
-    // out memory.
+    // New memory is set to 0, unless `stop` is set: the system may take long to provide memory.
     void resize(std::size_t order, const StopFlag& stop) {
         order_ = order;
-        // An odd number of 32-byte steps between rows: they do not compete for cache lines.
+        // An odd number of 32-byte steps between rows, so that they do not compete for cache lines.
         stride_ = order % 8 == 4 ? order : order + 4;
         const std::size_t needed = order_ * stride_ + 8;
         if (size_ < needed) {
@@ -52,7 +51,7 @@ private:
 };
 
 // Replaces the lower triangle of a symmetric matrix by its Cholesky factor. False if the matrix
-// is not positive definite (or not finite), or if `stop` was set meanwhile.
+// is not positive definite (or not finite), or if `stop` was set.
 bool factorise(SquareMatrix& matrix, const MatrixKernels& kernels, const StopFlag& stop);
 
 }    // namespace polychotomy

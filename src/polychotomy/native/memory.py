@@ -1,4 +1,4 @@
-"""Large arrays whose memory is used again."""
+"""Large arrays whose memory is reused."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ LEAST_SIZE = _core.RECYCLED_STEP
 
 
 def recycled_empty(shape: tuple[int, ...]) -> FloatArray:
-    """Return an array that is not initialised, of memory that was perhaps used before.
+    """Return an uninitialised array, which may reuse memory of earlier arrays.
 
     A search fills arrays of the same size for every kernel. To fetch their pages from the system
-    each time can take as long as what is done with them, so that up to 256 MiB are kept, and 32 MiB
-    of them beyond the search.
+    each time can take as long as the work on them. So up to 256 MiB are kept during a search, and
+    32 MiB after it.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def recycled_empty(shape: tuple[int, ...]) -> FloatArray:
     Returns
     -------
     array : ndarray
-        Its memory is free for another one when it and all views of it are gone.
+        Its memory is reused when it and all views of it are gone.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def recycled_empty(shape: tuple[int, ...]) -> FloatArray:
 
 
 def recycled_zeros(shape: tuple[int, ...]) -> FloatArray:
-    """Return an array of zeros, of memory that was perhaps used before.
+    """Return an array of zeros, which may reuse memory of earlier arrays.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def recycled_zeros(shape: tuple[int, ...]) -> FloatArray:
 
 @contextmanager
 def released_at_end() -> Iterator[None]:
-    """Give back to the system what is kept, but for 32 MiB, when a piece of work is done.
+    """Return the kept memory to the system, except for 32 MiB, at the end of the block.
 
     Examples
     --------

@@ -46,8 +46,8 @@ constexpr double largest_counted_step = 1e100;
 
 size_t edges_of(size_t i) { return i * (i - 1) / 2; }
 
-// One row by Newton's method in u = log p with a line search: sure to converge, because the
-// objective is convex, and exact for any range of u, because it never forms p_i / p_j.
+// One row by Newton's method in u = log p with a line search. It always converges, because the
+// objective is convex, and is exact for any range of u, because it never forms p_i / p_j.
 class CarefulNewton {
 public:
     CarefulNewton(size_t m, const HastieTibshirani& options)
@@ -108,7 +108,7 @@ private:
                 const double small = std::exp(-std::fabs(difference));
                 const double likely = 1.0 / (1.0 + small);
                 const double unlikely = small * likely;
-                // mu - r from the side where both are small, to keep its digits
+                // mu - r from the side where both are small, which cancels no digits
                 const double excess = difference >= 0 ? (1.0 - r_[edge]) - unlikely
                                                       : unlikely - r_[edge];
                 gradient_[i] += weight(edge) * excess;
@@ -180,7 +180,7 @@ private:
         for (size_t i = 0; i < m_; ++i) step_[i] = share_[i] * (longest_step / longest);
     }
 
-    // Armijo's rule, with allowance for the rounding of the objective.
+    // Armijo's rule, with an allowance for the rounding of the objective.
     bool search_line(bool last) {
         shorten_step();
         const double before = objective(u_);
@@ -221,7 +221,8 @@ bool couple_hastie_tibshirani(const Rows& rows, const HastieTibshirani& options,
     Workspace workspace(lanes_in_use().pairwise.workspace(rows.n_classes));
     std::vector<size_t> left_over(rows.n_rows);
     size_t n_left_over = 0;
-    if (!lanes_in_use().pairwise.hastie_tibshirani(rows, ordered, workspace.data(), left_over.data(), n_left_over))
+    if (!lanes_in_use().pairwise.hastie_tibshirani(rows, ordered, workspace.data(),
+                                                   left_over.data(), n_left_over))
         return false;
     CarefulNewton careful(rows.n_classes, ordered);
     n_unconverged = 0;

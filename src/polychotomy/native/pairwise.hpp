@@ -9,7 +9,7 @@ namespace polychotomy {
 
 using std::size_t;
 
-// Probabilities closer to 0 or 1 than these are moved there; see the functions that use them.
+// Probabilities are kept this far away from 0 and 1; see the functions that use them.
 constexpr double kullback_clip = 1e-12;
 constexpr double markov_clip = 1e-15;
 
@@ -29,13 +29,13 @@ struct HastieTibshirani {
     int max_iterations;
 };
 
-// The same algorithms, compiled for one instruction set. The workspace is aligned for lanes and
-// has as many doubles as `workspace` says. Functions return false if some r is not in [0, 1].
+// The algorithms, compiled for one instruction set. The workspace is aligned for lanes and has
+// `workspace(n_classes)` doubles. Functions return false if some r is not in [0, 1].
 struct PairwiseKernels {
     size_t (*workspace)(size_t n_classes);
     bool (*wu_lin_weng)(const Rows&, double* workspace);
     bool (*markov)(const Rows&, double* workspace);
-    // Row numbers that need the slow path are put into `left_over`.
+    // Numbers of rows that need the slow path are put into `left_over`.
     bool (*hastie_tibshirani)(const Rows&, const HastieTibshirani&, double* workspace,
                               size_t* left_over, size_t& n_left_over);
 };

@@ -9,7 +9,7 @@ namespace {
 namespace POLYCHOTOMY_LANES {
 namespace pairwise {
 
-// W rows side by side. The last block of a matrix repeats the last row to be full.
+// W rows side by side. The last block of a matrix is padded with its last row.
 struct Block {
     const double* r[W];
     double* p[W];
@@ -164,8 +164,8 @@ bool markov(const Rows& rows, double* workspace) {
 // ---- Hastie and Tibshirani ------------------------------------------------------------------
 
 // Newton's method in u = log p, p itself being kept. In these lanes the steps are only clipped;
-// rows that do not converge in a few rounds, or whose p becomes too small to divide by, are
-// left to the line search of the slow path.
+// rows that do not converge in a few rounds, or whose p becomes too small to divide by, go to the
+// slow path, which has a line search.
 constexpr double longest_step = 4.0;
 constexpr double smallest_p = 1e-200;
 constexpr int most_rounds = 25;
@@ -244,9 +244,9 @@ void differentiate(const Newton& newton) {
     }
 }
 
-// Solve Laplacian * step = -gradient with step_0 = 0. Eliminating a class joins its neighbours
-// by new edges (Kron reduction): sums and products of positive numbers only, so that weights
-// of 1e-12 are as accurate as weights of 1.
+// Solve Laplacian * step = -gradient with step_0 = 0. Eliminating a class joins its neighbours by
+// new edges (Kron reduction). These are sums and products of positive numbers only, so that weights
+// of 1e-12 are as accurate as weights of 1. (LDL' would subtract.)
 void solve_laplacian(const Newton& newton) {
     const size_t m = newton.m;
     for (size_t k = m - 1; k > 0; --k) {
@@ -275,7 +275,7 @@ void solve_laplacian(const Newton& newton) {
 
 // Move the active lanes; return those that have converged by this step. After a Newton step x
 // the error of log p is of the order of x^2; the error of p is that times p. A class whose p
-// is on its way to (nearly) zero moves by -1 a round, and does not count once p is small.
+// goes to (nearly) zero moves by -1 a round, and does not count once p is small.
 Mask move(const Newton& newton, Mask active, Lane tolerance) {
     const size_t m = newton.m;
     Lane mean = newton.p[0] * newton.step[0];

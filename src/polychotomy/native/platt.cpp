@@ -22,10 +22,10 @@ constexpr int largest_exponent = 460;             // the square of a scaled scor
 constexpr double ridge = 1e-12;
 constexpr double smallest_decrement = 1e-12;      // squared, for a total weight of 1
 
-// The rows of a column that count, filled up with rows of weight 0.
+// The rows of a column that count, padded with rows of weight 0.
 struct Samples {
     std::vector<double> scores, targets, weights;
-    size_t count = 0;    // less those that fill up
+    size_t count = 0;    // without the padding
     bool unit_weights = true;
 
     PlattRows view() const {
@@ -38,7 +38,7 @@ struct Scaling {
     int exponent = 0;
     bool constant = true;
 
-    // Halves, so that the difference of two huge scores does not overflow.
+    // Halves, because the difference of two huge scores could overflow.
     double apply(double score) const {
         return std::ldexp(0.5 * score - 0.5 * centre, -exponent);
     }
@@ -105,12 +105,12 @@ Scaling find_scaling(const std::vector<double>& scores) {
     return scaling;
 }
 
-void scale_and_fill_up(Samples& samples, const Scaling& scaling) {
+void scale_and_pad(Samples& samples, const Scaling& scaling) {
     for (double& score : samples.scores) score = scaling.apply(score);
-    const size_t filled = (samples.count + platt_lanes - 1) / platt_lanes * platt_lanes;
-    samples.scores.resize(filled, 0.0);
-    samples.targets.resize(filled, 0.5);
-    samples.weights.resize(filled, 0.0);
+    const size_t padded = (samples.count + platt_lanes - 1) / platt_lanes * platt_lanes;
+    samples.scores.resize(padded, 0.0);
+    samples.targets.resize(padded, 0.5);
+    samples.weights.resize(padded, 0.0);
 }
 
 // Newton's method for one column of scaled scores.
@@ -169,7 +169,7 @@ double saturate(double x) {
     return std::min(std::max(x, -most), most);
 }
 
-// Equal scores tell nothing: slope 0 and the mean target.
+// For equal scores, which tell nothing: slope 0 and the mean target.
 Sigmoid fit_constant(const Samples& samples) {
     double yes = 0.0, no = 0.0;
     for (size_t n = 0; n < samples.count; ++n) {
@@ -188,10 +188,10 @@ Sigmoid fit_column(const PlattData& data, const double* scores, const RowSubset&
     if (samples.count == 0) return {};
     set_targets(samples, totals);
     const Scaling scaling = find_scaling(samples.scores);
-    // One target for all rows is fitted by a constant, too.
+    // A single target for all rows is fitted by a constant too.
     if (scaling.constant || totals.positive == 0.0 || totals.negative == 0.0)
         return fit_constant(samples);
-    scale_and_fill_up(samples, scaling);
+    scale_and_pad(samples, scaling);
     Fit fit(lanes_in_use().platt, samples.view(), totals);
     Sigmoid sigmoid;
     sigmoid.converged = fit.run(max_iterations);
@@ -203,7 +203,7 @@ Sigmoid fit_column(const PlattData& data, const double* scores, const RowSubset&
 
 }    // namespace
 
-// A column of a million rows takes a tenth of a second: to look between columns is often enough.
+// A column of a million rows takes a tenth of a second, so stopping between columns is soon enough.
 bool fit_platt(const PlattData& data, int max_iterations, Sigmoid* sigmoids, size_t n_threads,
                const std::function<bool()>& interrupted) {
     const auto work = [&](Tasks& tasks) {

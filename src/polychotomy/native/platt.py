@@ -24,7 +24,7 @@ def fit_platt(
 ) -> Sigmoids:
     r"""Fit Platt's sigmoid to every column of scores.
 
-    :math:`P(+1 | f) = 1 / (1 + \exp(A f + B))`; mind the sign: A is negative where larger
+    :math:`P(+1 | f) = 1 / (1 + \exp(A f + B))`. Note the sign: A is negative where larger
     scores mean the positive class. Targets are smoothed, :math:`(N_+ + 1) / (N_+ + 2)` and
     :math:`1 / (N_- + 2)`, with the sums of the weights for counts.
 
@@ -98,7 +98,7 @@ def fit_platt_on(
     max_iterations : int, default=100
         The largest number of Newton steps a column.
     n_threads : int, default=1
-        The fits are shared out among so many threads; the result does not depend on it.
+        The number of threads. The result does not depend on it.
 
     Returns
     -------

@@ -7,13 +7,13 @@ namespace polychotomy {
 
 constexpr std::size_t platt_lanes = 4;
 
-// The rows of one column, filled up to a multiple of `platt_lanes` with rows of weight 0.
+// The rows of one column, padded to a multiple of `platt_lanes` with rows of weight 0.
 struct PlattRows {
     const double* scores;
     const double* targets;
     const double* weights;
     std::size_t n_rows;
-    bool unit_weights;    // all 1, but for the rows that fill up
+    bool unit_weights;    // all 1, except for the padding
 };
 
 // The negative log-likelihood of the sigmoid 1 / (1 + exp(a f + b)) and its derivatives.

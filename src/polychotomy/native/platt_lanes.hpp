@@ -9,8 +9,8 @@ namespace {
 namespace POLYCHOTOMY_LANES {
 namespace platt {
 
-// The logarithm of a product of so many factors between 1 and 2 is taken at once: a logarithm
-// costs as much as all else that is done for a row.
+// So many factors between 1 and 2 are multiplied before one logarithm is taken of their product. A
+// logarithm costs as much as all other work on a row.
 constexpr size_t factors_at_once = 512;
 
 struct PlattLanes {

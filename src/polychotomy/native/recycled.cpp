@@ -15,10 +15,10 @@ namespace {
 
 using std::size_t;
 
-constexpr size_t most_kept = size_t{1} << 25;     // altogether: 256 MiB
-constexpr size_t kept_for_good = size_t{1} << 22;    // 32 MiB
+constexpr size_t most_kept = size_t{1} << 25;      // 256 MiB in total
+constexpr size_t always_kept = size_t{1} << 22;    // 32 MiB, also after a search
 
-// Larger blocks are of huge pages where the system has them, of which few have to be fetched.
+// Larger blocks use huge pages where the system has them, because fewer of them have to be fetched.
 constexpr size_t huge_page = size_t{1} << 21;    // in bytes
 constexpr size_t least_huge = 2 * huge_page;
 
@@ -35,7 +35,7 @@ Block allocate(size_t count) {
     const size_t bytes = count * sizeof(double);
     void* data = ::operator new(bytes, alignment_of(count));
 #ifdef __linux__
-    // Advice only: where it is not taken, pages are small.
+    // Only advice: if the system does not follow it, pages are small.
     if (bytes >= least_huge) madvise(data, bytes / huge_page * huge_page, MADV_HUGEPAGE);
 #endif
     return {static_cast<double*>(data), count};
@@ -48,7 +48,7 @@ public:
     // A block that is large enough and not much larger, if there is one.
     bool take(size_t count, Block& block) {
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-        // Another thread is at it, or was when this process was forked off.
+        // Another thread holds the lock, or held it when this process was forked.
         if (!lock) return false;
         for (size_t k = blocks_.size(); k-- > 0;) {
             if (blocks_[k].count < count || blocks_[k].count > 2 * count) continue;
@@ -60,7 +60,7 @@ public:
         return false;
     }
 
-    // Keeps a block, in the place of those that have been there longest.
+    // Keeps a block, in place of the oldest ones if there is not enough room.
     void give(Block block) noexcept {
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
         if (!lock || block.count > most_kept) {
@@ -78,7 +78,7 @@ public:
 
     void release() {
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-        if (lock) drop_until(kept_for_good);
+        if (lock) drop_until(always_kept);
     }
 
 private:

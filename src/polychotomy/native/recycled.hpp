@@ -1,7 +1,8 @@
-// Memory for large arrays that come and go with every kernel of a search.
+// Memory for large arrays, which are created and freed with every kernel of a search.
 //
-// The allocator gives blocks of this size back to the system as soon as they are free; to get them
-// again, page by page, can take as long as all the work that is done on them. A few are kept here.
+// The allocator returns blocks of this size to the system as soon as they are free. To fetch their
+// pages again took as long as all other work in a search of 500 rows. So some blocks are kept here.
+// (To set the thresholds of malloc instead would change them for the whole process.)
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@ namespace polychotomy {
 // Blocks are multiples of this many doubles: 64 KiB.
 constexpr std::size_t recycled_step = std::size_t{1} << 13;
 
-// A block of doubles, not initialised, that is given back when it goes out of scope.
+// A block of doubles, not initialised, that is kept for reuse when it goes out of scope.
 class RecycledBlock {
 public:
     RecycledBlock() = default;
@@ -24,10 +25,10 @@ public:
 
 private:
     double* data_ = nullptr;
-    std::size_t count_ = 0;    // of the block, which may be larger than was asked for
+    std::size_t count_ = 0;    // of the block, which may be larger than requested
 };
 
-// Gives back to the system what is kept, but for 32 MiB.
+// Returns the kept memory to the system, except for 32 MiB.
 void release_recycled();
 
 }    // namespace polychotomy

@@ -13,12 +13,12 @@ namespace {
 
 using std::size_t;
 
-// No probability is taken to be smaller: 1e-300.
+// Probabilities count as at least 1e-300.
 const double largest_loss = -std::log(1e-300);
-// Scaled scores beyond this are not added up with weights, which could overflow.
+// Weighted sums of larger scaled scores could overflow.
 constexpr double largest_score = 1e150;
 
-// The test rows of one subset. Rows of huge scores, compared to the training rows, stand apart.
+// The test rows of one subset. Rows with huge scores, compared to the training rows, are separate.
 class TestRows {
 public:
     explicit TestRows(const SoftMaxKernels& kernels) : kernels_(kernels) {}

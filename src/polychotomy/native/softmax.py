@@ -65,7 +65,7 @@ def solve_softmax(
     :math:`x_k` are its score (one-vs-rest) or its scores against the other classes in class order
     (one-vs-one), and 1. Minimises :math:`|w|^2 / 2 + C\,NLL` over :math:`w \ge 0` by a projected
     Newton method, from the solution for the next smaller C. For an infinite C, a penalty is
-    lowered step by step, and no further once the mean NLL is below n_classes / n_rows.
+    lowered step by step until the mean NLL is below n_classes / n_rows.
 
     Parameters
     ----------
@@ -93,17 +93,17 @@ def solve_softmax(
         The most steps beyond the tolerance. Where the penalty is weak, probabilities may still be
         off by 1e-5 when the tolerance is reached; two more steps take them to 1e-8.
     n_threads : int, default=1
-        The subsets are shared out among so many threads; the result does not depend on it.
+        The number of threads. The result does not depend on it.
 
     Returns
     -------
     solution : SoftMaxSolution
-        The weights, and how they do on the test rows.
+        The weights, and their errors and losses on the test rows.
 
     Raises
     ------
     ValueError
-        If shapes do not fit, or an entry is not what it has to be.
+        If shapes do not fit, or an entry is not as described above.
 
     References
     ----------

@@ -1,7 +1,7 @@
 // The inner loops of the soft-max combination.
 //
-// Whatever there is one of for every row of the data lies along a row of memory, the number of
-// rows filled up to a multiple of `softmax_lanes`: no loop has a remainder.
+// Values of all data rows lie along a row of memory. The number of data rows is padded to a
+// multiple of `softmax_lanes`, so that no loop has a remainder.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct SoftMaxTerms {
 };
 
 struct SoftMaxRows {
-    const double* labels;       // class numbers; anything else in the rows that fill up
+    const double* labels;       // class numbers; anything else in the padding
     const double* shares;       // of the total weight
     std::size_t n_rows;
 };

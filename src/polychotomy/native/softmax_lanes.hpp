@@ -1,4 +1,5 @@
-// The loops of softmax_kernels.hpp with lanes along the rows of the data; see lanes.hpp for the rules.
+// The loops of softmax_kernels.hpp with lanes along the rows of the data; see lanes.hpp for the
+// rules.
 #pragma once
 
 #include "lanes.hpp"

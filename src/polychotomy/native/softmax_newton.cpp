@@ -17,7 +17,7 @@ constexpr double rough_share = 0.1;      // of the penalty
 constexpr double surely_above = 2.0;     // times the mean loss that is sought
 constexpr double rounding = 1e-15;
 constexpr double rounding_of_slopes = 1e-12;
-constexpr int most_in_vain = 3;          // pivots that leave as many weights misplaced as before
+constexpr int most_failures = 3;         // pivots that do not lower the number of misplaced
 constexpr size_t pivots_a_weight = 10;
 constexpr double sufficient_decrease = 1e-4;
 constexpr double smallest_step = 1e-12;
@@ -30,7 +30,7 @@ constexpr size_t rows_at_once = 256;
 
 size_t padded_rows(size_t n) { return (n + softmax_lanes - 1) / softmax_lanes * softmax_lanes; }
 
-// The root of the weighted mean square of the scores, or 1 if all are as good as 0.
+// The root of the weighted mean square of the scores, or 1 if all are nearly 0.
 double typical_size(const SoftMaxScores& data, const RowSubset& subset, double total) {
     const size_t n_columns = data.n_columns();
     double largest = 0.0;
@@ -179,8 +179,8 @@ bool SoftMaxNewton::solve(double C, const SoftMaxOptions& options) {
     return converged;
 }
 
-// Weights change little by little with log C: goes on as far as since the last value, if that is
-// better than to stay.
+// Weights change gradually with log C. Extrapolates the last change, if that is better than the
+// present weights.
 void SoftMaxNewton::extrapolate(double steps) {
     for (size_t f = 0; f < n_weights_; ++f)
         candidate_[f] = std::max(w_[f] + steps * (w_[f] - w_before_[f]), 0.0);
@@ -199,9 +199,10 @@ double SoftMaxNewton::penalty_of(const Vector& w) const {
     return sum;
 }
 
-// Lets a penalty vanish, and stops before separable data drive the weights to infinity. The mean
-// loss of Platt's smoothed targets, about n_classes / n_rows, is the most that so many rows can
-// tell; a smaller one is not sought. Most rows do not come near it: the last penalty is tried first.
+// Lowers a penalty step by step, and stops before separable data drive the weights to infinity. A
+// mean loss below that of Platt's smoothed targets, about n_classes / n_rows, is not sought,
+// because so few rows cannot support it. Most data do not come near it, so the last penalty is
+// tried first.
 bool SoftMaxNewton::minimise_unpenalised(const SoftMaxOptions& options) {
     const double sought = static_cast<double>(n_classes_) / total_;
     std::fill(strength_.begin(), strength_.end(), last_penalty);
@@ -243,7 +244,7 @@ bool SoftMaxNewton::search_line() {
     double slope = 0.0;
     for (size_t f = 0; f < n_weights_; ++f) slope += gradient_[f] * direction_[f];
     const double value = loss_ + penalty_of(w_);
-    // Near the optimum the decrease drowns in the rounding of the objective.
+    // Near the optimum the decrease is smaller than the rounding of the objective.
     const double slack = rounding * (1.0 + value);
     for (double step = 1.0; step >= smallest_step; step *= 0.5) {
         for (size_t f = 0; f < n_weights_; ++f)
@@ -268,21 +269,21 @@ void SoftMaxNewton::choose_free() {
 
 // The step to the minimum of the quadratic model over free weights of 0 or more, by principal
 // pivoting: kept weights that come out below 0 go to their bound, those on the bound that the model
-// pulls away from it come back. All of them at once, as long as they become fewer now and then; one
-// by one after that, which cannot go round in circles (Judice and Pires 1994).
+// pulls away from it come back. All of them are exchanged at once, as long as their number falls
+// now and then; after that one by one, which cannot cycle (Judice and Pires 1994).
 bool SoftMaxNewton::find_direction() {
     fill_hessian();
     lift_ = least_lift;
     guess_kept();
     size_t fewest = free_.size() + 1;
-    int patience = most_in_vain;
+    int patience = most_failures;
     for (size_t round = 0; round < pivots_a_weight * (free_.size() + 1); ++round) {
         if (!solve_kept()) return false;
         find_misplaced();
         if (misplaced_.empty()) return true;
         if (misplaced_.size() < fewest) {
             fewest = misplaced_.size();
-            patience = most_in_vain;
+            patience = most_failures;
         } else if (patience > 0) {
             --patience;
         } else {
@@ -290,7 +291,7 @@ bool SoftMaxNewton::find_direction() {
         }
         swap_misplaced();
     }
-    return true;    // not the minimum, for rounding, but perhaps good enough
+    return true;    // not the minimum, because of rounding, but perhaps good enough
 }
 
 // Weights that are positive will mostly remain so.
@@ -362,7 +363,7 @@ double SoftMaxNewton::lift_of(size_t i) const {
     return lift_ * std::max(hessian_.row(i)[i], smallest_scores);
 }
 
-// The Hessian of the kept weights, its diagonal lifted a little, filled up with a unit matrix.
+// The Hessian of the kept weights, its diagonal lifted a little, padded with a unit matrix.
 void SoftMaxNewton::copy_kept(size_t order) {
     factor_.resize(order, stop_);
     for (size_t i = 0; i < order; ++i) {
@@ -413,8 +414,8 @@ void SoftMaxNewton::add_rows_to_hessian(size_t first, size_t count) {
                                   hessian_.row(end) + begin);
         }
     }
-    matrix_kernels_.subtract_square(hessian_.row(0), hessian_.stride(), weighted_.data(), rows_at_once,
-                             hessian_.order(), count);
+    matrix_kernels_.subtract_square(hessian_.row(0), hessian_.stride(), weighted_.data(),
+                                    rows_at_once, hessian_.order(), count);
 }
 
 }    // namespace polychotomy

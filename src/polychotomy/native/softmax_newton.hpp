@@ -2,7 +2,8 @@
 //
 // Class k has the score w_k . x_k on features x_k of its own, the last of them the constant 1.
 // Minimises sum_f strength_f w_f^2 / 2 + mean NLL over w >= 0, which is convex. Scores are scaled
-// to size 1, so that tolerances mean the same for all of them.
+// to size 1, so that a tolerance means the same for all of them. Each Newton step is exact over w
+// >= 0: steps that clip weights to their bounds were often rejected by the line search.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,8 @@ struct SoftMaxOptions {
     int extra_steps;    // beyond the tolerance, if rounding allows
 };
 
-// Scores of the binary machines, row by row: those of the pairs (0, 1), (0, 2), ..., or one a class.
+// Scores of the binary machines, row by row: those of the pairs (0, 1), (0, 2), ..., or one a
+// class.
 struct SoftMaxScores {
     const double* scores;
     const std::int64_t* y;
@@ -45,7 +47,7 @@ public:
     const double* const* features() const { return features_.data(); }
     const double* shares() const { return shares_.data(); }
     SoftMaxRows view() const { return {labels_.data(), shares_.data(), n_rows_}; }
-    std::size_t n_rows() const { return n_rows_; }    // with those that fill up
+    std::size_t n_rows() const { return n_rows_; }    // with padding
 
 private:
     std::size_t n_rows_ = 0;
@@ -71,12 +73,12 @@ public:
                   const StopFlag& stop)
         : kernels_(kernels), matrix_kernels_(matrix_kernels), stop_(stop) {}
 
-    // Takes over a set of rows, with all weights 0.
+    // Copies a set of rows, and sets all weights to 0.
     void load(const SoftMaxScores& data, const RowSubset& subset);
-    // Goes on from the present weights to the minimum of 1/2 |w|^2 + C NLL; C may be infinite.
+    // Moves from the present weights to the minimum of 1/2 |w|^2 + C NLL; C may be infinite.
     bool solve(double C, const SoftMaxOptions& options);
 
-    // The weights times the scale of the scores (but for those of the constants).
+    // The weights times the scale of the scores (except for those of the constants).
     const std::vector<double>& scaled_weights() const { return w_; }
     double scale() const { return scale_; }
     // The weight f for scores as they were given.

@@ -12,12 +12,14 @@ namespace polychotomy {
 
 namespace {
 
-// Where single precision is tried: not for few rows, where it saves nothing, nor for smaller
-// tolerances, nor for bounds outside, which make squares that it has no room for.
+// Single precision is tried first: twice as many rows fit a register and a cache line, and a step
+// takes about half as long. Not for few rows, where it saves nothing, nor for small tolerances, nor
+// for bounds whose squares it cannot represent. Where its rounding matters, the problem continues
+// in double.
 constexpr size_t least_single_rows = 128;
 constexpr double least_single_tolerance = 1e-4;
 constexpr double least_single_bound = 1e-6, largest_single_bound = 1e6;
-// It gives up after this many steps a row, and a few.
+// It gives up after this many steps a row and a few more.
 constexpr std::int64_t single_steps_a_row = 20, few_steps = 1000;
 
 // How many rows are looked at to see whether a Gram matrix is sparse.
@@ -32,7 +34,7 @@ ScaledGram scaled(const SvmProblems& problems) {
     ScaledGram gram = {problems.gram, factor, 0.0};
     const size_t n = problems.gram.n, step = std::max<size_t>(n / rows_to_count_in, 1);
     const double n_rows = std::ceil(static_cast<double>(n - step / 2) / static_cast<double>(step));
-    // Once there are too many for a sparse kernel, how many more does not matter.
+    // Counting ends when there are too many for a sparse kernel.
     for (size_t row = step / 2; row < n && rows_a_neighbour * gram.neighbours <= n; row += step) {
         size_t count = 0;
         for (size_t k = 0; k < n; ++k)
@@ -85,14 +87,14 @@ private:
         single_.begin(rows_, labels_, problems_.weights);
     }
 
-    // One of the solvers has kernel rows at a time: a thread has no more memory than for those.
+    // Only one of the solvers keeps kernel rows, to bound the memory of a thread.
     void begin_in_double() {
         in_single_ = false;
         single_.release();
         double_.begin(rows_, labels_, problems_.weights);
     }
 
-    // In single precision as long as that is enough, from there on in double.
+    // In single precision while that is enough, then in double.
     SvmSolution solve(double C) {
         const std::int64_t most = problems_.max_iterations;
         if (!in_single_) return double_.solve(C, most);
@@ -166,8 +168,9 @@ private:
     const SvmResults& results_;
     const std::vector<size_t>& order_;
     const std::atomic<bool>& stop_;
-    // Columns with zeros read their own part of the Gram matrix, which is in the cache for the next
-    // subset; columns without read the same rows, which the solver keeps for the next column.
+    // The order of the tasks. Columns with zeros read their own part of the Gram matrix, which is
+    // in the cache for the next subset. Columns without zeros read the same rows, which the solver
+    // keeps for the next column.
     const bool by_column_;
     const double factor_;
     SvmPathSolver<float> single_;

@@ -49,7 +49,7 @@ struct SvmResults {
     std::int8_t* status;
 };
 
-// `interrupted` is called about ten times a second from the calling thread; once it returns true
+// `interrupted` is called about ten times a second from the calling thread; once it returns true,
 // the workers stop, and solve_svm returns false with the results unfinished.
 bool solve_svm(const SvmProblems& problems, const SvmResults& results, size_t n_threads,
                const std::function<bool()>& interrupted);

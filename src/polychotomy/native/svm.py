@@ -27,7 +27,7 @@ class SvmStatus(IntEnum):
     """How the solution of one binary machine ended."""
 
     CONVERGED = _core.SVM_CONVERGED
-    #: The iterations ran out (or rounding does not allow to go on); `gaps` says how far it came.
+    #: The iterations ran out, or rounding prevents further progress; `gaps` has the remaining gap.
     ITERATION_LIMIT = _core.SVM_ITERATION_LIMIT
     #: The rows of the subset lack one of the two signs; coefficients and bias are 0.
     UNTRAINED = _core.SVM_UNTRAINED
@@ -77,7 +77,7 @@ def solve_svm(
     second-order working set selection, warm-started from the next smaller C. The result is the
     same for any number of threads. Every thread keeps a copy of the part of `gram` that its
     machine trains on: in single precision for 128 rows or more and a tolerance of 1e-4 or more, as
-    long as the rounding that is to be feared is well within the tolerance, and else in double.
+    long as the estimated rounding error is well within the tolerance, and in double otherwise.
 
     Parameters
     ----------
@@ -92,15 +92,15 @@ def solve_svm(
     C_values : array-like of shape (n_C,)
         Positive, in any order.
     weights : array-like of shape (n_rows,), default=None
-        Nonnegative weights of the rows, all 1 by default. Rows of weight 0 are left out.
+        Nonnegative weights of the rows, all 1 by default. Rows of weight 0 are skipped.
     tolerance : float, default=1e-3
-        A machine is done when no pair of rows violates the optimality conditions by more than
+        A machine has converged when no pair of rows violates the optimality conditions by more than
         this times ``min(1, s)``, where s is half the range of its decision values on its rows:
         with a small C the decision values are small, and so must be their errors. (s is at least
         a thousandth of the largest ``C w_i K_ii``, and the goal no smaller than rounding allows.)
     max_iterations : int, default=None
         The largest number of iterations for each machine and C; by default ten million, or 100
-        a row if that is more.
+        per row if that is more.
     n_threads : int, default=1
         The number of threads.
 

@@ -1,9 +1,9 @@
 // Shrinking: the rows of an SVM problem that are still being worked on.
 //
-// Bounded rows that cannot be in a violating pair, as far as one can tell, are left out for a while.
-// Shrinking copies rows of the kernel and ends with all gradients computed afresh, which costs about as
-// much as one step a row. So it is tried when as many steps have been made already, and done only
-// if it removes many rows. LIBSVM swaps rows in place instead. A copy leaves the kernel rows of the full
+// Bounded rows that cannot be in a violating pair, as far as one can tell, are left out for a
+// while. Shrinking copies rows of the kernel and ends with all outputs recomputed, which costs
+// about as much as one step a row. So it is tried only after that many steps, and done only if it
+// removes many rows. LIBSVM swaps rows in place instead. A copy leaves the kernel rows of the full
 // problem as they are for the next C and for the next column on the same rows.
 #pragma once
 
@@ -19,8 +19,8 @@ class SvmActiveSet {
 public:
     explicit SvmActiveSet(const ScaledGram& gram) : full_kernel_(gram), active_kernel_(gram) {}
 
-    // Takes the rows of a new problem; true if they are those of the one before, whose kernel rows are
-    // then kept.
+    // Takes the rows of a new problem; true if they are those of the one before, whose kernel rows
+    // are then kept.
     bool bind(const RowNumbers& numbers) {
         is_shrunk_ = false;
         return full_kernel_.bind(numbers);
@@ -45,8 +45,8 @@ public:
     // Back to all rows, whose outputs are then to be computed again; false if that is not needed.
     bool unshrink();
 
-    // The sum of all kernel rows times their amounts, with the entries that the Gram matrix has (exactly)
-    // or with those of the rows in use, which is faster.
+    // The sum of all kernel rows times their amounts, with the entries that the Gram matrix has
+    // (exactly) or with those of the rows in use, which is faster.
     std::vector<double> combine_rows(const std::vector<double>& amounts, bool exactly = false);
 
     // Forgets the kernel rows.

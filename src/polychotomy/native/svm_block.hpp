@@ -1,5 +1,5 @@
-// The parts of a decomposition method for support vector machines without a Gram matrix of all rows:
-// a few rows are moved at a time, with the Gram matrix of these rows only (Joachims 1999).
+// The parts of a decomposition method for support vector machines without a Gram matrix of all
+// rows: a few rows are moved at a time, with the Gram matrix of these rows only (Joachims 1999).
 #pragma once
 
 #include <cstddef>

@@ -14,8 +14,8 @@ namespace face {
 std::int64_t solve_svm_block(const Array<const double, 2>& gram,
                              const Array<const double, 1>& lower,
                              const Array<const double, 1>& upper, const Array<double, 1>& beta,
-                             const Array<double, 1>& gradient, double least_curvature, double stopping_gap,
-                             std::int64_t max_iterations) {
+                             const Array<double, 1>& gradient, double least_curvature,
+                             double stopping_gap, std::int64_t max_iterations) {
     const size_t n = gram.shape(0);
     require(gram.shape(1) == n, "gram must be square.");
     require(lower.shape(0) == n && upper.shape(0) == n && beta.shape(0) == n &&
@@ -64,11 +64,11 @@ void gaussian_of_products(const Array<double, 2>& products, const Array<const do
 }    // namespace
 
 void bind_svm_block(nb::module_& module) {
-    module.def("solve_svm_block", &face::solve_svm_block, "gram"_a.noconvert(), "lower"_a.noconvert(),
-               "upper"_a.noconvert(), "beta"_a.noconvert(), "gradient"_a.noconvert(),
-               "least_curvature"_a, "stopping_gap"_a, "max_iterations"_a);
-    module.def("subtract_rows", &face::subtract_rows, "gradient"_a.noconvert(), "rows"_a.noconvert(),
-               "places"_a.noconvert(), "amounts"_a.noconvert());
+    module.def("solve_svm_block", &face::solve_svm_block, "gram"_a.noconvert(),
+               "lower"_a.noconvert(), "upper"_a.noconvert(), "beta"_a.noconvert(),
+               "gradient"_a.noconvert(), "least_curvature"_a, "stopping_gap"_a, "max_iterations"_a);
+    module.def("subtract_rows", &face::subtract_rows, "gradient"_a.noconvert(),
+               "rows"_a.noconvert(), "places"_a.noconvert(), "amounts"_a.noconvert());
     module.def("gather_block", &face::gather_block, "rows"_a.noconvert(), "places"_a.noconvert(),
                "columns"_a.noconvert(), "block"_a.noconvert());
     module.def("gaussian_of_products", &face::gaussian_of_products, "products"_a.noconvert(),

@@ -14,7 +14,8 @@ namespace svm {
 template <class Real>
 inline IntegersOf<Real> first_rows() {
     IntegersOf<Real> rows{};
-    for (size_t w = 0; w < Register<Real>::width; ++w) set(rows, w, static_cast<IntegerOf<Real>>(w));
+    for (size_t w = 0; w < Register<Real>::width; ++w)
+        set(rows, w, static_cast<IntegerOf<Real>>(w));
     return rows;
 }
 
@@ -68,7 +69,7 @@ inline Best<Real> best_of(const Largest<Real>& even, const Largest<Real>& odd) {
     for (size_t w = 1; w < W; ++w) value = at(values, w) > value ? at(values, w) : value;
     const LaneOf<Real> target = all(value);
     const IntegersOf<Real> none = all_integers<Real>(-1);
-    // As an unsigned number -1, which stands for what is not the best, is larger than any row.
+    // Rows that are not the best become -1, which is larger than any row as an unsigned number.
     const IntegersOf<Real> even_rows = even.value == target ? even.row : none;
     const IntegersOf<Real> odd_rows = odd.value == target ? odd.row : none;
     size_t row = no_row;

@@ -11,9 +11,9 @@ namespace {
 
 // Added to the diagonal, in units of it, because kernels can be singular up to rounding.
 constexpr double least_lift = 1e-12, largest_lift = 1e-4;
-// A step of a pair costs about so many operations a row, at the speed of a factorisation.
+// A step of a pair costs about this many operations a row, at the speed of a factorisation.
 constexpr double operations_a_row = 12.0;
-// Bounds the memory of a thread: the matrix of so many free rows takes 32 MiB.
+// Bounds the memory of a thread: the matrix of this many free rows takes 32 MiB.
 constexpr size_t most_free = 2000;
 constexpr double too_expensive = 1e15;
 

@@ -1,10 +1,10 @@
-// The loops over all rows of a binary problem that one step of the SVM solver takes, in single or in
-// double precision. See svm_state.hpp for the problem and its notation.
+// The loops over all rows of a binary problem that one step of the SVM solver takes, in single or
+// in double precision. See svm_state.hpp for the problem and its notation.
 //
 // The gradient is G = linear - output. For the search it has two levels, from which the output is
-// subtracted: `up_level` is the linear term in I_up and -infinity elsewhere, `low_level` is the linear
-// term in I_low and +infinity elsewhere. So no loop has to ask which set a row is in. An n is a
-// multiple of `svm_padding`; padded rows are in neither set.
+// subtracted: `up_level` is the linear term in I_up and -infinity elsewhere, `low_level` is the
+// linear term in I_low and +infinity elsewhere. So no loop has to ask which set a row is in. An n
+// is a multiple of `svm_padding`; padded rows are in neither set.
 #pragma once
 
 #include <cstddef>

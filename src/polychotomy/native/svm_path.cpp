@@ -81,8 +81,8 @@ void SvmPathSolver<Real>::warm_start(double C) {
     if (!(least >= least_bound && largest <= largest_bound)) {
         cold_start(C);
     } else {
-        // Bounded rows will mostly be at the new bounds too, unless the dual is largest well before.
-        // Where no row is bounded the old solution solves the new problem as well.
+        // Bounded rows will mostly be at the new bounds too, unless the dual is largest well
+        // before. Where no row is bounded the old solution solves the new problem as well.
         const double growth = C / C_, best = std::max(best_multiple(), 1.0);
         rescale(C, !bounded ? 1.0 : best > (1.0 + growth) / 2 ? growth : best);
     }
@@ -120,9 +120,9 @@ double SvmPathSolver<Real>::best_multiple() const {
 
 // ---- the first C ----------------------------------------------------------------------------
 
-// At the filled point all a_i of one side are at their bounds, and those of the other at equal shares
-// of their own. Where C is small that is near the solution, and from 0 it would take a step a row to
-// get there. Its outputs cost as much as a few steps.
+// At the filled point all a_i of one side are at their bounds, and those of the other at equal
+// shares of their own. Where C is small that is near the solution, and from 0 it would take a step
+// a row to get there. Its outputs cost as much as a few steps.
 template <class Real>
 void SvmPathSolver<Real>::cold_start(double C) {
     set_to_zero(C);
@@ -170,8 +170,8 @@ void SvmPathSolver<Real>::fill() {
 }
 
 // Whether the filled point is near the solution, judged by the outputs of a few rows: the dual must
-// still rise there on the line from 0, and rows that share what the other side takes must have similar
-// outputs, or some of them will end at their bounds and some at 0.
+// still rise there on the line from 0, and rows that share what the other side takes must have
+// similar outputs, or some of them will end at their bounds and some at 0.
 template <class Real>
 bool SvmPathSolver<Real>::is_filling_promising() {
     const SvmState<Real>& full = this->full();
@@ -189,8 +189,8 @@ bool SvmPathSolver<Real>::is_filling_promising() {
     return linear >= quadratic && largest - least <= share;
 }
 
-// The outputs of the filled point. The kernel rows of the smaller side are added up here. Those of both
-// sides together are the same for all columns on these rows, and so the other side is known.
+// The outputs of the filled point. The kernel rows of the smaller side are added up here. Those of
+// both sides together are the same for all columns on these rows, and so the other side is known.
 template <class Real>
 void SvmPathSolver<Real>::set_filled_outputs(double C) {
     SvmState<Real>& full = this->full();

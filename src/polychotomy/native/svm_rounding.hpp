@@ -1,9 +1,9 @@
 // The estimated rounding error of the outputs of an SVM problem.
 //
-// Outputs are updated thousands of times. In double precision the sum of all rounding errors stays far
-// below any tolerance. In single precision that sum would be more than the tolerance, so the errors are
-// taken for independent, and a multiple of their standard deviation is expected at most. (The true gap
-// was within the tolerance in all of 17,444 machines of a grid.)
+// Outputs are updated thousands of times. In double precision the sum of all rounding errors stays
+// far below usual tolerances. In single precision that sum would be more than the tolerance, so the
+// errors are taken for independent, and a multiple of their standard deviation is expected at most.
+// (The true gap was within the tolerance in all of 17,444 machines of a grid.)
 #pragma once
 
 #include <cmath>

@@ -1,8 +1,9 @@
 // Kernel rows of one binary problem, as the solver reads them, in single or in double precision.
 //
-// The solver asks for `row(i)`, the kernel of row i of the problem with all its rows, and holds
-// two such pointers at a time. GatheredRows copies a row from the Gram matrix when it is first
-// asked for and keeps it. Of a kernel that is next to 0 nearly everywhere it keeps the other entries.
+// The solver asks for `row(i)`, the kernel of row i of the problem with all its rows, and holds two
+// such pointers at a time. GatheredRows copies a row from the Gram matrix when it is first
+// requested and keeps it. Of kernels that are nearly 0 almost everywhere it can keep the other
+// entries alone.
 #pragma once
 
 #include <cstddef>
@@ -34,18 +35,19 @@ struct ScaledGram {
     }
 };
 
-// What a sparse kernel has, for steps on it to be faster.
+// A kernel with at least so many rows, and so many times fewer neighbours, is sparse: steps through
+// its neighbours are faster.
 constexpr size_t least_sparse_rows = 400;
 constexpr double rows_a_neighbour = 50.0;
 
-// Entries below are less than what rounding does to larger ones.
+// Smaller entries are below the rounding of entries near 1.
 template <class Real>
 constexpr double negligible_entry = std::numeric_limits<Real>::epsilon() / 4;
 
 template <class Real>
 class GatheredRows {
 public:
-    // The entries of a row that are not negligible; valid until those of another are asked for.
+    // The entries of a row that are not negligible; valid until the next call for another row.
     struct Neighbours {
         const std::uint32_t* rows;
         const Real* entries;
@@ -54,8 +56,8 @@ public:
 
     explicit GatheredRows(const ScaledGram& source) : source_(source) {}
 
-    // Takes the rows of a problem; if they are the same as before, what is there already is kept, and
-    // true returned.
+    // Takes the rows of a problem. If they are the same as before, the kernel rows are kept, and
+    // the result is true.
     bool bind(const RowNumbers& numbers) {
         if (numbers == numbers_ && memory_.data()) return true;
         numbers_ = numbers;
@@ -66,7 +68,7 @@ public:
         entries_.clear();
         starts_.assign(is_sparse_ ? numbers.size() : 0, unknown);
         counts_.resize(starts_.size());
-        // Not set to zero: pages that are never read are never touched.
+        // Not set to zero, so that pages of rows that are never used are never touched.
         const size_t doubles = (numbers.size() * stride_ * sizeof(Real) + 7) / sizeof(double);
         if (doubles > capacity_) {
             memory_ = RecycledBlock();
@@ -93,7 +95,7 @@ public:
         capacity_ = 0;
     }
 
-    // Whether few entries are not negligible.
+    // Whether nearly all entries are negligible.
     bool is_sparse() const { return is_sparse_; }
 
     Neighbours neighbours(size_t i) {
@@ -114,7 +116,8 @@ public:
         double sum = 0.0;
         if (is_sparse_) {
             const Neighbours found = neighbours(i);
-            for (size_t k = 0; k < found.count; ++k) sum += found.entries[k] * values[found.rows[k]];
+            for (size_t k = 0; k < found.count; ++k)
+                sum += found.entries[k] * values[found.rows[k]];
         } else {
             const Real* entries = row(i);
             for (size_t k = 0; k < numbers_.size(); ++k) sum += entries[k] * values[k];
@@ -125,8 +128,9 @@ public:
     // An entry as the Gram matrix has it.
     double entry(size_t i, size_t j) const { return source_.entry(numbers_[i], numbers_[j]); }
 
-    // The sum of the rows times their amounts, with the entries that the Gram matrix has. Whole rows of
-    // it are added up, of which the problem takes its part: to pick that from every row takes longer.
+    // The sum of the rows times their amounts, with the entries of the Gram matrix. Whole rows of
+    // it are added up, and the problem's part of the sum is taken: to pick that part from every row
+    // is slower.
     std::vector<double> combine_exactly(const std::vector<double>& amounts) const {
         const std::vector<double> all = source_.gram.wide ? combine(source_.gram.wide, amounts)
                                                           : combine(source_.gram.narrow, amounts);
@@ -135,7 +139,7 @@ public:
         return sums;
     }
 
-    // K_ii + K_jj - 2 K_ij below this is no rounding error of a positive number.
+    // A curvature below this is negative, and not a positive one with a rounding error.
     double surely_negative() const { return source_.gram.narrow ? -1e-6 : -1e-12; }
 
 private:
@@ -163,7 +167,7 @@ private:
     template <class Entry, class Use>
     void for_each_entry(const Entry* gram, size_t i, const Use& use) const {
         const Entry* from = gram + numbers_[i] * source_.gram.n;
-        // Copies, or they would be read again after every entry that is written.
+        // Copies, or the compiler would read them again after every entry that is written.
         const std::uint32_t* numbers = numbers_.data();
         const double factor = source_.factor;
         const size_t n = numbers_.size();
@@ -175,7 +179,7 @@ private:
     ScaledGram source_;
     RowNumbers numbers_;
     bool is_sparse_ = false;
-    // The neighbours of one row after another, as they were asked for.
+    // The neighbours of one row after another, in the order of the calls.
     std::vector<std::uint32_t> neighbours_;
     std::vector<Real> entries_;
     std::vector<size_t> starts_, counts_;

@@ -19,13 +19,13 @@ constexpr double least_curvature_to_select = is_single<Real> ? 1e-6 : svm_least_
 // A smaller curvature in single precision is computed again from the Gram matrix.
 constexpr double doubtful_curvature = 1e-5;
 
-// How often outputs are computed afresh before the gap is taken for the best that rounding allows.
+// How often outputs are recomputed before the gap is taken for the best that rounding allows.
 constexpr int most_rounds = 20;
-// The share of the stopping gap that rounding may take before outputs are computed afresh.
+// The share of the stopping gap that rounding may take before outputs are recomputed.
 constexpr double share_of_rounding = 0.25;
-// Steps of pairs between two Newton steps, at least and for as much work as a Newton step is.
+// Steps of pairs between two Newton steps, at least, and in units of the cost of a Newton step.
 constexpr double least_steps = 100.0;
-constexpr double steps_a_cost = 2.0;    // a step is the unit of the cost
+constexpr double steps_a_cost = 2.0;
 constexpr std::int64_t iterations_between_polls = 1024;
 
 template <class Real>
@@ -177,10 +177,10 @@ void SvmSmo<Real>::unshrink() {
 
 // ---- when to stop ---------------------------------------------------------------------------
 
-// The gap to reach. Gradients of a machine that can just separate its rows spread over 2. Those of a
-// machine with a small C spread less, and the tolerance shrinks with them to mean the same, down to
-// a small share of what one row can add. It never asks for more than rounding allows. (The gap of
-// LIBSVM is the same for all C. At a small C it can be larger than all decision values.)
+// The gap to reach. Gradients of a machine that can just separate its rows spread over 2. Those of
+// a machine with a small C spread less, and the tolerance shrinks with them to mean the same, down
+// to a small share of what one row can add. It never asks for more than rounding allows. (The gap
+// of LIBSVM is the same for all C. At a small C it can be larger than all decision values.)
 template <class Real>
 double SvmSmo<Real>::stopping_gap() const {
     double least = infinity, largest = -infinity, sum = 0.0, reach = 0.0;
@@ -214,8 +214,8 @@ double SvmSmo<Real>::largest_gap() const {
     return up - low;
 }
 
-// In single precision from the entries of the Gram matrix themselves, if the rounding of the kernel rows
-// matters to the stopping gap.
+// In single precision from the entries of the Gram matrix themselves, if the rounding of the kernel
+// rows matters to the stopping gap.
 template <class Real>
 void SvmSmo<Real>::recompute_outputs(double stopping_gap) {
     SvmState<Real>& full = rows_.full();

@@ -1,10 +1,10 @@
 // Sequential minimal optimisation of one binary support vector machine for one C.
 //
-// Every step moves a pair of coefficients, chosen by second-order working set selection (Fan, Chen and
-// Lin 2005): i has the largest gradient in I_up, j gives the largest gain in I_low. Now and then a
-// Newton step moves all free coefficients together (svm_newton.hpp), and bounded rows are left out
-// (svm_active_set.hpp). Where the kernel is narrow, steps go through the entries that are not 0
-// (svm_sparse.hpp).
+// Every step moves a pair of coefficients, chosen by second-order working set selection (Fan, Chen
+// and Lin 2005): i has the largest gradient in I_up, j gives the largest gain in I_low. Now and
+// then a Newton step moves all free coefficients together (svm_newton.hpp), and bounded rows are
+// left out (svm_active_set.hpp). Where the kernel is narrow, steps go through the entries that are
+// not 0 (svm_sparse.hpp).
 #pragma once
 
 #include <atomic>
@@ -44,7 +44,8 @@ public:
 
     // Goes on from the present point, in which the active set has all rows.
     SvmSolution optimise(std::int64_t max_iterations);
-    // The outputs from beta and the kernel, so exactly that rounding does not matter to a stopping gap.
+    // The outputs from beta and the kernel, so exactly that rounding does not matter to a stopping
+    // gap.
     void recompute_outputs(double stopping_gap);
 
 private:

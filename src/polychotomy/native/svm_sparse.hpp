@@ -1,10 +1,11 @@
 // Steps of pairs where nearly all entries of a kernel are 0, as in narrow Gaussian kernels.
 //
-// A step changes the outputs of a few rows only. The violating pairs are kept by blocks of rows, and
-// blocks with changed rows are searched again. The j with the largest gain is either one of the few
-// neighbours of i, or the row with the smallest gradient in I_low: all rows that are no neighbours have the
-// same curvature. This needs equal diagonal entries. (Half of the widths of the usual grids give such
-// kernels; on 2,000 rows the two narrowest took a third and a half of the time.)
+// A step changes the outputs of a few rows only. The violating pairs are kept by blocks of rows,
+// and blocks with changed rows are searched again. The j with the largest gain is either one of the
+// few neighbours of i, or the row with the smallest gradient in I_low: all rows that are no
+// neighbours have the same curvature. This needs equal diagonal entries. (Half of the widths of the
+// usual grids give such kernels; on 2,000 rows the two narrowest took a third and a half of the
+// time.)
 #pragma once
 
 #include <vector>

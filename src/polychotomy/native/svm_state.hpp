@@ -1,16 +1,16 @@
 // The dual problem of one binary support vector machine, row by row.
 //
-// With beta_i = a_i y_i the dual is: maximise sum y_i beta_i - 1/2 beta' K beta subject to
-// sum beta_i = 0 and lower_i <= beta_i <= upper_i, which are 0 and C w_i, or -C w_i and 0. Its gradient
-// is G_i = y_i - sum_j K_ij beta_j. (LIBSVM minimises over a instead; its -y_i G_i is this G_i.) I_up
-// has the rows whose beta may rise, I_low those whose beta may fall. A point is optimal if no gradient
-// in I_up is larger than one in I_low.
+// With beta_i = a_i y_i the dual is: maximise sum y_i beta_i - 1/2 beta' K beta subject to sum
+// beta_i = 0 and lower_i <= beta_i <= upper_i, which are 0 and C w_i, or -C w_i and 0. Its gradient
+// is G_i = y_i - sum_j K_ij beta_j. (LIBSVM minimises over a instead; its -y_i G_i is this G_i.)
+// I_up has the rows whose beta may rise, I_low those whose beta may fall. A point is optimal if no
+// gradient in I_up is larger than one in I_low.
 //
-// The solver keeps the outputs sum_j K_ij beta_j and kernel rows, in single or double precision (Real),
-// and not the gradients: outputs are small where C is small, labels are not, and rounding is relative
-// to what is kept. A number added to all gradients changes no difference of two. So the label of
-// the larger side, whose rows can be free at small C, is taken away from all of them, and the gradients
-// of these rows are small too.
+// The solver keeps the outputs sum_j K_ij beta_j and kernel rows, in single or double precision
+// (Real), and not the gradients: outputs are small where C is small, labels are not, and rounding
+// is relative to what is kept. A number added to all gradients changes no difference of two. So the
+// label of the larger side, whose rows can be free at small C, is taken away from all of them, and
+// the gradients of these rows are small too.
 #pragma once
 
 #include <cmath>
@@ -62,8 +62,8 @@ struct SvmState {
         low_level[row] = static_cast<Real>(falls ? linear[row] : infinity);
     }
 
-    // Moves beta_i up and beta_j down by delta or as far as the bounds let them, which is then delta;
-    // false if rounding leaves nothing to move.
+    // Moves beta_i up and beta_j down by delta or as far as the bounds let them, which is then
+    // delta; false if rounding leaves nothing to move.
     bool move_pair(size_t i, size_t j, double& delta);
     SvmSecondOrder<Real> second_order(size_t i, double least_curvature) const;
 };

@@ -8,7 +8,7 @@
 namespace polychotomy {
 namespace {
 
-// A sum of huge answers may have overflown.
+// A sum of huge answers may have overflowed.
 double squash(double sum) {
     if (std::isfinite(sum)) return sum / (3.0 * (std::fabs(sum) + 1.0));
     return std::isnan(sum) ? 0.0 : std::copysign(1.0 / 3.0, sum);
