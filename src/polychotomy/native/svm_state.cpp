@@ -38,28 +38,6 @@ void SvmState<Real>::compare_diagonal() {
                                  [&](Real entry) { return entry == diagonal[0]; });
 }
 
-template <class Real>
-bool SvmState<Real>::move_pair(size_t i, size_t j, double& delta) {
-    const double room_i = upper[i] - beta[i], room_j = beta[j] - lower[j];
-    const double before_i = beta[i], before_j = beta[j];
-    delta = std::min(delta, std::min(room_i, room_j));
-    beta[i] = delta < room_i ? before_i + delta : upper[i];
-    beta[j] = delta < room_j ? before_j - delta : lower[j];
-    set_levels(i);
-    set_levels(j);
-    return beta[i] != before_i || beta[j] != before_j;
-}
-
-template <class Real>
-SvmSecondOrder<Real> SvmState<Real>::second_order(size_t i, double least_curvature) const {
-    return {output.data(),
-            low_level.data(),
-            equal_diagonal ? nullptr : diagonal.data(),
-            static_cast<Real>(gradient(i)),
-            diagonal[i],
-            static_cast<Real>(least_curvature)};
-}
-
 template struct SvmState<float>;
 template struct SvmState<double>;
 

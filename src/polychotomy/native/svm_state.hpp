@@ -13,6 +13,7 @@
 // the gradients of these rows are small too.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -53,6 +54,9 @@ struct SvmState {
     bool is_support(size_t row) const { return label[row] > 0 ? in_I_low(row) : in_I_up(row); }
     bool is_bounded(size_t row) const { return !(label[row] > 0 ? in_I_up(row) : in_I_low(row)); }
 
+    // The next three are here because every step calls them: calls into another file made searches of
+    // small problems 5 % slower.
+
     // Puts a row into I_up, I_low or both, after a change of its beta or bounds.
     void set_levels(size_t row) {
         constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -62,10 +66,28 @@ struct SvmState {
         low_level[row] = static_cast<Real>(falls ? linear[row] : infinity);
     }
 
-    // Moves beta_i up and beta_j down by delta or as far as the bounds let them, which is then
+    // Moves beta_i up and beta_j down by delta, or as far as the bounds let them, and puts that into
     // delta; false if rounding leaves nothing to move.
-    bool move_pair(size_t i, size_t j, double& delta);
-    SvmSecondOrder<Real> second_order(size_t i, double least_curvature) const;
+    bool move_pair(size_t i, size_t j, double& delta) {
+        const double room_i = upper[i] - beta[i], room_j = beta[j] - lower[j];
+        const double before_i = beta[i], before_j = beta[j];
+        delta = std::min(delta, std::min(room_i, room_j));
+        beta[i] = delta < room_i ? before_i + delta : upper[i];
+        beta[j] = delta < room_j ? before_j - delta : lower[j];
+        if (beta[i] == before_i && beta[j] == before_j) return false;
+        set_levels(i);
+        set_levels(j);
+        return true;
+    }
+
+    SvmSecondOrder<Real> second_order(size_t i, double least_curvature) const {
+        return {output.data(),
+                low_level.data(),
+                equal_diagonal ? nullptr : diagonal.data(),
+                static_cast<Real>(gradient(i)),
+                diagonal[i],
+                static_cast<Real>(least_curvature)};
+    }
 };
 
 }    // namespace polychotomy
