@@ -49,7 +49,7 @@ def test_parameters_minimise_the_penalised_likelihood():
 
     ours = np.array([fitted.slope_, *(fitted.slopes_ - fitted.slope_) / alone, *fitted.intercepts_])
     found = minimize(objective, ours + 0.05, method="BFGS")
-    # The common slope has a penalty of its own, next to nothing.
+    # The penalty of the common slope is very small.
     assert objective(ours) <= found.fun + 2e-3
     np.testing.assert_allclose(ours, found.x, atol=5e-3)
 

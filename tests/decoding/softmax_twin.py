@@ -92,8 +92,8 @@ class ClassFeatureModel:
     def _minimise_unpenalised(self, w: FloatArray) -> tuple[FloatArray, bool]:
         """Let a penalty vanish, and stop before separable data drive the weights to infinity.
 
-        The mean NLL of Platt's smoothed targets, about n_classes / n_rows, is the most that
-        so many rows can tell; a smaller one is not sought.
+        The mean NLL of Platt's smoothed targets, about n_classes / n_rows, is the smallest that
+        this many rows can justify, so the penalty is not lowered below it.
         """
         converged = False
         for penalty in VANISHING_PENALTIES:
@@ -116,7 +116,7 @@ class ClassFeatureModel:
                 candidate = np.maximum(w + step * direction, 0.0)
                 new_value, new_p = self._value(candidate, strength)
                 expected = np.sum(gradient * (candidate - w))
-                # Near the optimum the decrease drowns in the rounding of the objective.
+                # Near the optimum, rounding of the objective hides the decrease.
                 if new_value <= value + 1e-4 * min(expected, 0.0) + ROUNDING * (1.0 + value):
                     break
                 step *= 0.5

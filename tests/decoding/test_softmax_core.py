@@ -203,7 +203,7 @@ def test_the_number_of_threads_changes_no_bit(kind):
     one = solve(kind, 4, scores, y, train, PATH, test)
     for n_threads in (2, 3, 16):
         assert_equal(one, solve(kind, 4, scores, y, train, PATH, test, n_threads=n_threads))
-    # Nor do the subsets beside it.
+    # Other subsets do not matter either.
     alone = solve(kind, 4, scores, y, train[3:4], PATH, test[3:4])
     np.testing.assert_array_equal(alone.weights[0], one.weights[3])
 

@@ -94,7 +94,7 @@ class Platt(Calibrator):
         >>> Platt().cross_fit(scores[None], labels, None, folds)[0, ::6, 0].round(2)
         array([0.02, 0.04, 0.41, 0.67])
         """
-        # Note: one call for all sets and folds. A fit of its own for each took longer than training
+        # Note: one call for all sets and folds. Separate fits in Python took longer than training
         # the machine whose scores it calibrates.
         train = [inside for inside, _ in folds]
         slopes, intercepts, converged = fit_platt_on(

@@ -1,4 +1,4 @@
-"""Fitted state, declared beside the class it belongs to.
+"""Fitted state, declared in the class that it belongs to.
 
 In `fitted_state` a class declares the attributes that fitting sets, with their kinds and shapes.
 Model files contain nothing else, and every value is checked against its declaration before use.
