@@ -17,13 +17,14 @@ import polychotomy as pc
 from configurations import CONFIGURATIONS, name_of
 from polychotomy.calibration import CALIBRATORS
 from polychotomy.codes import CODES
-from polychotomy.core.registry import format_name, stored_classes
+from polychotomy.core import registry
+from polychotomy.core.registry import format_name, register, stored_classes
 from polychotomy.core.state import declared_state
 from polychotomy.decoding import DECODERS
 from polychotomy.machines.lssvm.tridiagonal import tridiagonalise
-from polychotomy.persistence import _names
+from polychotomy.persistence import ModelFileError, _names
 
-from .models import MODELS, TWO, X, Y, fitted, loaded, saved
+from .models import MODELS, TWO, Poly, X, Y, fitted, loaded, saved
 from .mutations import members_of
 
 ANSWERS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "binary_scores")
@@ -173,3 +174,25 @@ def test_what_is_computed_on_demand_is_not_stored():
     piece = before.machines_.fitted.pieces[0]
     assert piece.basis.inverse_basis.size
     assert abs(len(saved(before)) - size) < 100
+
+
+def test_a_registered_class_inside_a_function_is_refused_with_a_sentence():
+    @register("inside_a_function")
+    class Inside(pc.Calibrator):
+        learns = False
+
+        def transform(self, margins):
+            return None
+
+    try:
+        clf = Poly(pc.SVM(), calibrator=Inside(), decoder="max_wins").fit(X, Y)
+        with pytest.raises(ModelFileError, match="register it at the top level of a module"):
+            saved(clf)
+    finally:
+        registry._parts["calibrator"].pop("inside_a_function")
+
+
+@pytest.mark.parametrize("pull", [0.0, -1.0])
+def test_a_pull_that_is_not_positive_is_refused_in_fit(pull):
+    with pytest.raises(ValueError, match="pull must be a positive number"):
+        Poly(pc.KernelLogisticRegression(), "one_vs_rest", decoder=pc.CodeCoupling(pull)).fit(X, Y)

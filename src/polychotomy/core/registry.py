@@ -96,6 +96,9 @@ def stored(format_name: str) -> Callable[[Class], Class]:
     """
 
     def add(cls: Class) -> Class:
+        if "." in cls.__qualname__:
+            # A class inside a function or a class cannot be found again by its name.
+            return cls
         _refuse_second(_stored.get(format_name), cls, repr(format_name))
         _stored[format_name] = cls
         _format_names[cls] = format_name

@@ -98,7 +98,8 @@ class Array(Field):
         if value.dtype.kind == "f":
             require(np.isfinite(value).all(), owner, f"has a NaN or infinite value in {name}")
             require(value.dtype == np.float64, owner, f"has {name} of another precision")
-        below = sizes.get(self.below) if isinstance(self.below, str) else self.below
+        # A letter that no field before has shown is a mistake in the declaration: KeyError.
+        below = sizes[self.below] if isinstance(self.below, str) else self.below
         inside = (
             (self.at_least is None or (value >= self.at_least).all())
             and (self.above is None or (value > self.above).all())

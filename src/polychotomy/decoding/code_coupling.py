@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .. import native
+from ..core.checks import positive_number
 from ..core.codebook import Codebook
 from ..core.margins import Margins
 from ..core.registry import register
 from ..core.state import Sizes, is_number, require
 from ..core.types import FloatArray
-from .base import Decoder
+from .base import Context, Decoder
 from .coupling import warn_unconverged
 
 
@@ -66,7 +67,10 @@ class CodeCoupling(Decoder):
     def check_state(self, sizes: Sizes) -> None:
         """Check what the declared state cannot express."""
         super().check_state(sizes)
-        require(is_number(self.pull) and self.pull >= 0.0, self, "has no valid pull")
+        require(is_number(self.pull) and self.pull > 0.0, self, "has no valid pull")
+
+    def _fit(self, context: Context) -> None:
+        positive_number(self.pull, "pull")
 
     def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
         assert margins.probability is not None

@@ -37,8 +37,9 @@ def save(
     ----------
     model : estimator
         A fitted classifier of this library, or a pipeline or search of scikit-learn with one in
-        it. Functions (as a kernel, say), random generators, classes of your own, and estimators
-        that are not on the list in ``docs/persistence.md`` are refused with a sentence.
+        it. Functions (as a kernel, say), random generators, classes of your own that are not
+        registered, and estimators that are not on the list in ``docs/persistence.md`` are refused
+        with a sentence.
     file : str, path or binary file
         Where to; the suffix ``.polychotomy`` is recommended.
     feature_types : mapping of str to str, default=None

@@ -354,5 +354,6 @@ def _not_listed(kind: Any, name: str) -> str:
         return "is a random generator, which a model file cannot hold; an integer would do"
     return (
         f"is of the type {name:.100}, which is not on the list of what a model file may hold (a "
-        "registered class of your own: load it with trusted=[...])"
+        "class of your own: register it at the top level of a module, and load it with "
+        "trusted=[...])"
     )
