@@ -31,7 +31,9 @@ def tree():
 DISTINCT = [
     # one-vs-one
     classifier(logistic(), "one_vs_one"),
-    classifier(LinearSVC(), "one_vs_one", "pairwise_coupling", "isotonic", cv=3),
+    classifier(
+        LinearSVC(dual=False, tol=1e-12), "one_vs_one", "pairwise_coupling", "isotonic", cv=3
+    ),
     classifier(svm(), "one_vs_one", "pairwise_coupling", "pooled_platt", cv=3),
     classifier(tree(), "one_vs_one", pc.PairwiseCoupling("markov")),
     classifier(svm(), "one_vs_one", "max_wins"),
