@@ -205,7 +205,7 @@ def test_pieces_are_the_whole():
 
 
 def test_classes_that_cannot_be_learnt():
-    with pytest.raises(TableError, match="one class only, 3"):
+    with pytest.raises(TableError, match="only one class, 3"):
         check_classes(np.array([3, 3]), "kind")
     with pytest.raises(TableError, match="Class 'b' has 1 row"):
         check_classes(np.array(["a", "b", "a"]), "kind")

@@ -109,7 +109,7 @@ def test_quick_takes_data_that_are_at_hand(mine, capsys):
     text = (mine / "far.md").read_text()
     assert "Data sets that were not run: dna." in text
     assert "iris is not a data set of the study." in text
-    assert "steps 'coarse' in place of 'two'" in text
+    assert "steps 'coarse' instead of 'two'" in text
 
 
 def test_failures_are_told_and_may_be_tried_again(mine, capsys):
@@ -264,7 +264,8 @@ def test_ctrl_c_is_heard_and_work_goes_on_later(mine):
     assert out == ""
     (line,) = err.splitlines()
     assert re.fullmatch(
-        r"polychotomy: stopped; \d+ of 1600 units are in mine.db. Run the same command to go on.",
+        r"polychotomy: stopped; \d+ of 1600 units are in mine.db. "
+        r"Run the same command to continue.",
         line,
     )
     with Store(mine / "mine.db") as store:

@@ -127,7 +127,7 @@ def test_new_columns_lacking_ones_and_new_categories(commands, model):
     assert "'lila'" in said.err
     frame.drop(columns="noise").to_csv(commands.folder / "new.csv", index=False)
     lacking = commands.run("predict", model, "new.csv", "-o", "none.csv")
-    refused(lacking, "lacks the column 'noise'")
+    refused(lacking, "does not have the column 'noise'")
     frame["noise"] = ["1.5", "much", "2"]
     frame.to_csv(commands.folder / "new.csv", index=False)
     wrong = commands.run("predict", model, "new.csv", "-o", "none.csv")
@@ -224,7 +224,7 @@ def test_compare_within_a_budget(commands, small):
     assert said.code == 0, said.err
     found = said.json
     assert found["seconds"] < 6
-    assert f"{found['splits']} of the 900 wanted" in found["protocol"]
+    assert f"{found['splits']} of the 900 planned" in found["protocol"]
 
 
 def test_fit_without_a_method_takes_the_recommendation(commands, small):
@@ -258,16 +258,16 @@ BAD = {
     "empty.csv": (b"", "is empty"),
     "spaces.csv": (b"\n \n\n", "is empty"),
     "header.csv": (b"a,kind\n", "no rows"),
-    "one_column.csv": (b"kind\nx\ny\n", "one column only"),
+    "one_column.csv": (b"kind\nx\ny\n", "only one column"),
     "no_target.csv": (b"a,kinds\n1,x\n2,y\n", "no column 'kind'. Did you mean 'kinds'?"),
     "no_header.csv": (b"5.1,3.5,x\n4.9,3.0,y\n", "first line looks like data"),
-    "one_class.csv": (b"a,kind\n1,x\n2,x\n", "one class only, 'x'"),
+    "one_class.csv": (b"a,kind\n1,x\n2,x\n", "only one class, 'x'"),
     "one_row.csv": (b"a,kind\n1,x\n2,x\n3,y\n4,x\n", "Class 'y' has 1 row"),
     "no_labels.csv": (b"a,kind\n1,\n2,\n", "No row of no_labels.csv has a class"),
     "junk.csv": (bytes(range(256)) * 20, "binary data"),
     "sheet.xlsx": (b"PK\x03\x04" + b"\0" * 50, "Excel"),
     "broken.parquet": (b"PAR1" + b"\0" * 50, "damaged Parquet"),
-    "broken.csv.gz": (b"\x1f\x8b\x08\0" + b"\1" * 30, "cannot be unpacked"),
+    "broken.csv.gz": (b"\x1f\x8b\x08\0" + b"\1" * 30, "cannot be decompressed"),
     "ragged.csv": (b"a,kind\n1,x\n2,y,3\n", "Row 2"),
     "ragged_far.csv": (b"a,kind\n" + b"1,x\n" * 30_000 + b"2,y,3\n", "30002"),
     "twice.csv": (b"a,a,kind\n1,2,x\n3,4,y\n", "'a' twice"),

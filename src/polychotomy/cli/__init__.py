@@ -87,7 +87,7 @@ def _run(given: list[str]) -> int:
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         return _say("stopped.", 130)
-    except (BrokenPipeError, SystemExit) as error:  # the latter is how the parser puts the former
+    except (BrokenPipeError, SystemExit) as error:  # the parser turns the former into the latter
         return 141 if _reader_is_gone() else _say(f"error: {error}", 1)
     except Exception as error:
         if os.environ.get("POLYCHOTOMY_DEBUG"):
@@ -97,7 +97,7 @@ def _run(given: list[str]) -> int:
 
 
 def _reader_is_gone() -> bool:
-    """Whether nobody reads our output any more: then there is nobody to tell."""
+    """Return whether the reader of our output is gone; then no message can reach it."""
     output = sys.__stdout__
     if output is None or not hasattr(select, "poll"):
         return True
@@ -105,17 +105,17 @@ def _reader_is_gone() -> bool:
     poll.register(output.fileno(), 0)
     if not poll.poll(0):
         return False
-    # So that the interpreter does not try again when it ends.
+    # So that the interpreter does not try to flush again at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())
     return True
 
 
 def _explain(error: Exception) -> int:
-    if hasattr(error, "format_message"):  # the parser's own, for a command that makes no sense
+    if hasattr(error, "format_message"):  # an error of the parser, for an invalid command
         return _say(f"error: {error.format_message()} Try 'polychotomy --help'.", 2)
     if isinstance(error, BAD_INPUT):
         return _say(f"error: {error}", 2)
-    if isinstance(error, RuntimeError):  # ours, which say what happened
+    if isinstance(error, RuntimeError):  # our own, with a complete message
         return _say(f"error: {error}", 1)
     where = "Set POLYCHOTOMY_DEBUG=1 to see where."
     return _say(f"error: {type(error).__name__}: {error}. {where}", 1)

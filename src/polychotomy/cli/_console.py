@@ -1,4 +1,4 @@
-"""What several commands print."""
+"""Output that several commands share."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def print_json(value: Any) -> None:
 
 
 def tell(text: str) -> None:
-    """Say something that is no result, on standard error."""
+    """Print a message, which is not a result, to standard error."""
     print(f"polychotomy: {text}", file=sys.stderr, flush=True)
 
 
 def names(given: Sequence[str] | None) -> list[str] | None:
-    """Return the names of an option that may be repeated, each with commas or not."""
+    """Return the names given to a repeatable option, each a name or several with commas."""
     if not given:
         return None
     return [name.strip() for text in given for name in text.split(",") if name.strip()]
@@ -34,7 +34,8 @@ def names(given: Sequence[str] | None) -> list[str] | None:
 def study_progress(units: Sequence[Unit], finished: set[str]) -> Iterator[OnProgress | None]:
     """Show how far a study is and the time left, if standard error is a terminal.
 
-    The time left is by the units' costs, not by their number: the dear ones run first.
+    The time left is estimated from the units' costs, not from their number, because the slow ones
+    run first.
     """
     if not sys.stderr.isatty():
         yield None

@@ -30,7 +30,7 @@ Target = Annotated[
     str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column of the classes.")
 ]
 Drop = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated.")
+    list[str] | None, typer.Option(metavar="COLUMN", help="Skip a column; may be repeated.")
 ]
 Keep = Annotated[
     list[str] | None,
@@ -38,9 +38,9 @@ Keep = Annotated[
 ]
 Category = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", help="Numbers of this column stand for categories."),
+    typer.Option(metavar="COLUMN", help="Treat the numbers of this column as categories."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Seed = Annotated[int, typer.Option(help="Seeds the splits and the methods.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads; -1 for all cores [default: 1].")]
 
@@ -61,7 +61,7 @@ def load_data(
     keep: Iterable[str] | None = None,
     category: Iterable[str] | None = None,
 ) -> Loaded:
-    """Read a table, and tell the user what was noticed."""
+    """Read a table, and print notes about it."""
     from ..tables import TableError, check_classes, read_table
 
     options = {"drop": drop or (), "keep": keep or (), "category": category or ()}
@@ -70,7 +70,9 @@ def load_data(
     else:
         _refuse_unknown(data)
         if target is None:
-            raise TableError(f"Say which column of {data!r} holds the classes: --target COLUMN.")
+            raise TableError(
+                f"Name the column of {data!r} that holds the classes: --target COLUMN."
+            )
         table = read_table(data, target, **options)
         title = "standard input" if data == "-" else Path(data).name
         loaded = Loaded(table, title, _reading_code(data, target, options))
@@ -81,7 +83,7 @@ def load_data(
 
 
 def is_built_in(data: str) -> bool:
-    """Tell whether a name is that of a built-in data set; a file of that name goes first."""
+    """Return whether a built-in data set is meant; a file of the same name takes precedence."""
     from .. import datasets
 
     return data in datasets.names() and not os.path.exists(data)
@@ -118,7 +120,7 @@ def _refuse_unknown(data: str) -> None:
 
     if data != "-" and not os.path.exists(data):
         raise TableError(
-            f"There is no file {data!r}, and no built-in data set of that name. "
+            f"There is no file {data!r}, and no built-in data set with that name. "
             f"{suggestion(data, datasets.names())}"
         )
 
@@ -133,10 +135,10 @@ def _reading_code(data: str, target: str, options: dict[str, Any]) -> str:
 
 
 def seconds_of(text: str | None) -> float | None:
-    """Return the seconds of a time such as ``90``, ``30s``, ``5m`` or ``2h``; None for "none"."""
+    """Return the seconds of a time like ``90``, ``30s``, ``5m`` or ``2h``; None for "none"."""
     if text is None or text.lower() == "none":
         return None
     found = re.fullmatch(r"(\d+\.?\d*)\s*([a-z]*)", text.strip().lower())
     if not found or found[2] not in UNITS or not float(found[1]) > 0:
-        raise ValueError(f"--time must be such as 90s, 5m, 2h or none, got {text!r}.")
+        raise ValueError(f"--time must look like 90s, 5m or 2h, or be none; got {text!r}.")
     return float(found[1]) * UNITS[found[2]]

@@ -1,4 +1,4 @@
-"""The commands that say which method to use: `compare` and `methods`."""
+"""The commands that help choose a method: `compare` and `methods`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..compare import MethodComparison
 
 Time = Annotated[
-    str, typer.Option("--time", metavar="TIME", help="How long it may take: 90s, 5m, 2h or none.")
+    str, typer.Option("--time", metavar="TIME", help="The time limit: 90s, 5m, 2h or none.")
 ]
 
 
@@ -48,15 +48,15 @@ def compare(
         bool, typer.Option("--all", help="All methods that 'polychotomy methods' lists.")
     ] = False,
     time: Time = "10m",
-    splits: Annotated[int, typer.Option(min=1, help="How many times to split.")] = 10,
+    splits: Annotated[int, typer.Option(min=1, help="The number of splits.")] = 10,
     test_size: Annotated[
-        float, typer.Option(min=0.01, max=0.99, help="The share of the rows to judge by.")
+        float, typer.Option(min=0.01, max=0.99, help="The share of the rows in the test part.")
     ] = 0.25,
     nested: Annotated[
-        bool, typer.Option("--nested", help="Nested cross-validation in place of random splits.")
+        bool, typer.Option("--nested", help="Nested cross-validation instead of random splits.")
     ] = False,
     report: Annotated[
-        Path | None, typer.Option("--report", "-r", help="Write an HTML page about it.")
+        Path | None, typer.Option("--report", "-r", help="Write the comparison as an HTML page.")
     ] = None,
     drop: Drop = None,
     keep: Keep = None,
@@ -67,9 +67,9 @@ def compare(
 ) -> None:
     """Find the best method for a table: a ranking with its uncertainty, and a recommendation.
 
-    Every method is tuned inside each training part, and judged on rows that it has not seen,
-    beside scikit-learn's logistic regression, random forest, gradient boosting and calibrated SVC.
-    What cannot be told apart is said.
+    Every method is tuned inside each training part and judged on the test part, together with
+    scikit-learn's logistic regression, random forest, gradient boosting and calibrated SVC.
+    Methods that are not distinguishable are named.
 
     \b
     Examples:
@@ -172,7 +172,7 @@ def methods(
     name: Annotated[str | None, typer.Argument(help="Only this method.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List the methods with a line each, and where they come from.
+    """List the methods, one line each, with their sources.
 
     \b
     Examples:

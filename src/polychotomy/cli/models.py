@@ -1,4 +1,4 @@
-"""The commands that make and use a model file: `fit`, `predict`, `evaluate` and `explain`."""
+"""The commands that write and use a model file: `fit`, `predict`, `evaluate` and `explain`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..tables import TableSchema
 
 Model = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A file that 'polychotomy fit' made; - for stdin.")
+    str, typer.Argument(metavar="MODEL", help="A file from 'polychotomy fit'; - for stdin.")
 ]
 SUFFIXES = (".csv", ".parquet", ".jsonl")
 
@@ -54,7 +54,7 @@ def fit(
     ] = "model.polychotomy",
     method: Annotated[
         str | None,
-        typer.Option("--method", "-m", help="Which method [default: find the best by comparing]."),
+        typer.Option("--method", "-m", help="The method [default: compare, and use the best]."),
     ] = None,
     time: Time = "5m",
     drop: Drop = None,
@@ -86,9 +86,9 @@ def fit(
     if method is not None and not choose([method])[0].storable:
         name = choose([method])[0].name
         raise ValueError(
-            f"{name} cannot be kept in a model file that is safe to load: choose the nearest that "
-            f"can, --method {NEAREST[name]}, leave --method out to find the best that can, or use "
-            f"polychotomy.compare.tuned_pipeline({name!r}, y) in Python."
+            f"{name} cannot be kept in a model file that is safe to load: use the most similar "
+            f"method, --method {NEAREST[name]}, omit --method to find the best that can be kept, "
+            f"or use polychotomy.compare.tuned_pipeline({name!r}, y) in Python."
         )
     loaded = load_data(data, target, drop, keep, category)
     name = choose([method])[0].name if method else _recommended(loaded, limit, seed, jobs)
@@ -136,7 +136,7 @@ def _recommended(loaded: Loaded, limit: float | None, seed: int, jobs: int | Non
 
 @dataclass(frozen=True)
 class _Opened:
-    """A loaded model and what its file says."""
+    """A loaded model and the metadata of its file."""
 
     model: Any
     header: dict[str, Any]
@@ -158,10 +158,10 @@ def _open_model(path: str, data: str) -> _Opened:
             content = Path(path).read_bytes()
         except FileNotFoundError:
             raise ValueError(
-                f"There is no model file {path!r}; make one: polychotomy fit."
+                f"There is no model file {path!r}; write one with polychotomy fit."
             ) from None
         except PermissionError:
-            raise ValueError(f"{path!r} may not be read: permission denied.") from None
+            raise ValueError(f"{path!r} cannot be read: permission denied.") from None
     header = describe(io.BytesIO(content))
     metadata = header["metadata"]
     schema = TableSchema.from_dict(metadata.get("table") if isinstance(metadata, dict) else None)
@@ -171,7 +171,7 @@ def _open_model(path: str, data: str) -> _Opened:
 def _pieces(
     data: str, schema: TableSchema, extra: list[str], unseen: dict[str, set[str]]
 ) -> Iterator[tuple[Any, Any]]:
-    """Go through a table: its rows as the model takes them, and further columns as they are."""
+    """Read a table in pieces: its rows in the model's form, and further columns unchanged."""
     from ..tables import matched_pieces, open_table
 
     if is_built_in(data):
@@ -196,8 +196,8 @@ def _tell_unseen(unseen: dict[str, set[str]]) -> None:
         some = ", ".join(repr(word) for word in sorted(words)[:3])
         more = "" if len(words) <= 3 else f" and {len(words) - 3} more"
         tell(
-            f"column {column!r} has categories that training has not seen ({some}{more}); they "
-            "count as none of those known."
+            f"column {column!r} has categories that were not in the training rows "
+            f"({some}{more}); they count as none of those known."
         )
 
 
@@ -215,15 +215,15 @@ def predict(
         typer.Option("--copy", metavar="COLUMN", help="Copy a column of the table; repeatable."),
     ] = None,
     labels_only: Annotated[
-        bool, typer.Option("--labels-only", help="Leave the probabilities out.")
+        bool, typer.Option("--labels-only", help="Do not write the probabilities.")
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Write a JSON object a line, for machines.")
+        bool, typer.Option("--json", help="Write one JSON object per line, for programs.")
     ] = False,
 ) -> None:
     """Predict classes and probabilities for the rows of a table, of any length.
 
-    Columns are found by their names; others than those of the training are ignored.
+    Columns are matched by name; columns that the model does not use are ignored.
 
     \b
     Examples:
@@ -324,10 +324,12 @@ def _scores(model: Any, matched: Any) -> tuple[Any, Any]:
 def explain(
     model: Model,
     data: Data,
-    row: Annotated[int, typer.Option("--row", "-n", min=1, help="Which row, counted from 1.")] = 1,
+    row: Annotated[
+        int, typer.Option("--row", "-n", min=1, help="The number of the row, from 1.")
+    ] = 1,
     as_json: Json = False,
 ) -> None:
-    """Show what each binary machine said about a row, and how that was decoded.
+    """Show the answer of each binary machine for a row, and how these were decoded.
 
     \b
     Examples:

@@ -53,7 +53,7 @@ def study(
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="About a minute, on data that need no download, to see that it works."
+            "--quick", help="A cut-down study of about a minute, on data that need no download."
         ),
     ] = False,
     store: Annotated[
@@ -75,16 +75,14 @@ def study(
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option(
-            metavar="PATH", help="A folder with data files [default: that in POLYCHOTOMY_DATA]."
-        ),
+        typer.Option(metavar="PATH", help="A folder with data files [default: $POLYCHOTOMY_DATA]."),
     ] = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume/--no-resume", help="Whether to keep what is finished."),
+        typer.Option("--resume/--no-resume", help="Whether to keep finished units."),
     ] = True,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run again what failed before.")
+        bool, typer.Option("--retry-failed", help="Run failed units again.")
     ] = False,
     report: Annotated[
         list[Path] | None,
@@ -100,7 +98,7 @@ def study(
 ) -> None:
     """Run a study: many methods on many data sets, tuned and tested on many partitions.
 
-    Everything that is finished is kept in the store. Stop it with Ctrl-C whenever you like; the
+    Finished units are kept in the store. Stop it with Ctrl-C at any time; the
     same command goes on where it was. Several may work on one store at the same time.
 
     \b
@@ -143,7 +141,8 @@ def study(
         except KeyboardInterrupt:
             n = len(opened.finished(units))
             tell(
-                f"stopped; {n} of {len(units)} units are in {file}. Run the same command to go on."
+                f"stopped; {n} of {len(units)} units are in {file}. Run the same command to "
+                "continue."
             )
             raise typer.Exit(130) from None
         results = read_results(opened, _whole(name), units)
@@ -178,14 +177,14 @@ def report(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="Print it in place of writing a file: html, markdown, latex or json.",
+            help="Print it instead of writing a file: html, markdown, latex or json.",
         ),
     ] = None,
     study: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Which study, if the store holds several; or the TOML file of yours.",
+            help="The study, if the store holds several; or your TOML file.",
         ),
     ] = None,
     export: Annotated[
@@ -198,8 +197,8 @@ def report(
 ) -> None:
     """Write the report of a study: one HTML file with tables, figures and where they come from.
 
-    For a paper's study, each of its tables has ours beside the printed one and the difference in
-    standard errors. It works while the study is still running, with what is there.
+    For a paper's study, each table shows our numbers next to the printed ones, and the difference
+    in standard errors. It also works while the study is running, with the results so far.
 
     \b
     Examples:
@@ -223,14 +222,16 @@ def report(
         _export_name(path)
         _check_folder(path)
     if not store.is_file():
-        raise FileNotFoundError(f"There is no store {str(store)!r}; 'polychotomy study' makes one.")
+        raise FileNotFoundError(
+            f"There is no store {str(store)!r}; 'polychotomy study' writes one."
+        )
     with Store(store, read_only=True) as opened:
         results = read_results(opened, _whole(study) if study else None)
         if form is not None:
             print(report_text(results, form), end="")
         _write(results, outputs, export or ())
     for text in results.left_out:
-        tell(f"left out, {text}")
+        tell(f"skipped: {text}")
 
 
 def studies(
@@ -269,7 +270,7 @@ def _show(definition: StudyDefinition, as_json: bool) -> None:
     print(f"{definition.name}: {definition.title}".rstrip(": "))
     for text in filter(None, [definition.citation, *definition.notes]):
         print(f"\n{text}")
-    print("\ndata sets (training rows, partitions, can be had without a download):")
+    print("\ndata sets (training rows, partitions, available without a download):")
     width = max(len(part["label"]) for part in facts["datasets"])
     for part in facts["datasets"]:
         at_hand = "yes" if part["at_hand"] else "no"
@@ -310,7 +311,7 @@ def _definition(name: str, quick: bool) -> StudyDefinition:
 
 
 def _whole(name: str) -> Any:
-    """Return the definition of a study that is one of ours or a file, or the name as it is."""
+    """Return the definition of a built-in study or of a file; otherwise the name itself."""
     from ..study.definition import load_study, study_names
 
     return load_study(name) if name in study_names() or name.endswith(".toml") else name
@@ -328,13 +329,15 @@ def _units(
 
     most = max(part.partitions for part in definition.datasets)
     if partitions is not None and partitions > most:
-        raise ValueError(f"--partitions must be at most {most}, which the study has.")
+        raise ValueError(
+            f"--partitions must be at most {most}, the number of partitions of the study."
+        )
     if quick:
         units = quick_units(definition, datasets, methods, partitions)
     else:
         units = units_of(definition, datasets, methods, partitions)
     if not units:
-        raise ValueError("None of these methods is run on these data sets in this study.")
+        raise ValueError("The study runs none of these methods on these data sets; choose others.")
     return units
 
 
@@ -351,7 +354,7 @@ def _executor(workers: int | None, cluster: str | None) -> Any:
 
 
 def _use_folder(folder: Path) -> None:
-    """Set where data are, for this process and its workers.
+    """Set the folder of the data, for this process and its workers.
 
     By the environment, so that the folder is no part of the units' keys: another machine may
     have the same data elsewhere.
@@ -367,7 +370,7 @@ def _export_name(path: Path) -> None:
 
 
 def _check_folder(path: Path) -> None:
-    """See before hours of work that there is a place for the file."""
+    """Check before hours of work that the file can be written."""
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"There is no folder {str(path.absolute().parent)!r}.")
 

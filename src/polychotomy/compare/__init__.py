@@ -1,4 +1,4 @@
-"""Comparing methods on data of one's own: a ranking, how sure it is, and a recommendation."""
+"""Compare methods on your own data: a ranking, its uncertainty, and a recommendation."""
 
 from ._candidates import Candidate, Conditions, candidates, default_names
 from ._compare import compare_methods, tuned_pipeline

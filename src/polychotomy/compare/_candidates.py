@@ -1,4 +1,8 @@
-"""The methods that can be compared: ours by their recipes, and what people use otherwise."""
+"""The methods that can be compared: our recipes, and popular ones of scikit-learn.
+
+Design note: a candidate holds a function that makes an estimator, not the estimator. The number of
+folds depends on the smallest class, which is known only once the data have been split.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from ..tuning.search import TwoStepSearchCV
 
 PEERS = "scikit-learn"
 OURS = "polychotomy"
-# Those that this version has not are left out.
+# Methods that this version does not have are skipped.
 DEFAULT = (
     *("POOL", "LS2", "PSVC", "TKLR", "PWC_PSVM", "PWC_KLR"),
     *("logistic", "forest", "boosting", "calibrated_svc"),
@@ -37,14 +41,14 @@ CITED = {
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a method is told: the fewest rows of a class that it will see, seed, and threads."""
+    """What a method is told: the size of the smallest class, a seed, and the threads."""
 
     smallest_class: int = 5
     random_state: int = 0
     n_jobs: int | None = None
 
     def folds(self, wanted: int) -> int | None:
-        """Return how many stratified folds there can be, None for none."""
+        """Return how many stratified folds are possible, at most those wanted; None for none."""
         return min(wanted, self.smallest_class) if self.smallest_class >= 2 else None
 
 
@@ -57,22 +61,22 @@ class Candidate:
     name : str
         Its name.
     words : str
-        What it is, in a line.
+        What it is, in one line.
     paper : str
         Where it comes from.
     family : {"polychotomy", "scikit-learn"}
-        Whose it is.
+        The library it comes from.
     probabilities : bool
         Whether it gives class probabilities.
     storable : bool
-        Whether `polychotomy.save` takes it.
+        Whether `polychotomy.save` can write it.
     expected_seconds : callable
         From the numbers of rows and inputs to a rough guess of the seconds on one core. It is
         used for the order only: fast methods are tried first.
     make : callable
-        From `Conditions` to an estimator that tunes itself; takes inputs that are scaled.
+        From `Conditions` to an estimator that tunes itself. It expects scaled inputs.
     pipe : PolychotomyClassifier or None
-        What a sweep can tune together with others.
+        The pipe, if a sweep can tune it together with others.
 
     Examples
     --------
@@ -93,7 +97,7 @@ class Candidate:
 
     @property
     def sweep(self) -> str:
-        """What it shares with other methods: machine and code; or its own name."""
+        """What it shares with other methods: machine and code. Without a pipe, its own name."""
         if self.pipe is None:
             return self.name
         own = " nested" if "refit" in self.pipe.decoder.needs else ""
@@ -101,7 +105,7 @@ class Candidate:
 
     @property
     def ties(self) -> str:
-        """What decides between cells of its grid."""
+        """The rule that decides between cells of its grid."""
         return "nll" if self.probabilities else "duan2003"
 
 
@@ -123,13 +127,13 @@ def candidates() -> dict[str, Candidate]:
 
 
 def default_names() -> list[str]:
-    """Return the methods that are compared by default, as far as they are there."""
+    """Return the names of the methods that are compared by default."""
     known = candidates()
     return [name for name in DEFAULT if name in known]
 
 
 def choose(names: Iterable[str] | str | None) -> list[Candidate]:
-    """Return the methods of some names: the default set for None, everything for ``"all"``."""
+    """Return the named methods: the default set for None, all of them for ``"all"``."""
     known = candidates()
     if names is None:
         names = default_names()
@@ -142,7 +146,7 @@ def choose(names: Iterable[str] | str | None) -> list[Candidate]:
             near = get_close_matches(_plain(str(name)), plain, n=2)
             hint = f"Did you mean {listed(plain[key] for key in near)}? " if near else ""
             raise ValueError(
-                f"Unknown method {name!r}. {hint}'polychotomy methods' lists what there is."
+                f"Unknown method {name!r}. {hint}'polychotomy methods' lists all of them."
             )
         chosen.append(known[plain[_plain(name)]])
     if not chosen:
@@ -151,7 +155,7 @@ def choose(names: Iterable[str] | str | None) -> list[Candidate]:
 
 
 def fastest_first(chosen: Iterable[Candidate], n_rows: int, n_features: int) -> list[Candidate]:
-    """Sort methods by the time they are expected to take on so many training rows and inputs."""
+    """Sort methods by their expected time on training rows of this number and width."""
     return sorted(chosen, key=lambda one: one.expected_seconds(n_rows, n_features))
 
 
@@ -168,7 +172,7 @@ def _tuned(pipe: PolychotomyClassifier, ties: str) -> Callable[[Conditions], Any
 
 
 def prepared(pipe: PolychotomyClassifier, conditions: Conditions) -> PolychotomyClassifier:
-    """Return a pipe with a seed and threads."""
+    """Return a copy of a pipe with a seed and a number of threads."""
     classifier: PolychotomyClassifier = clone(pipe)
     classifier.random_state, classifier.n_jobs = conditions.random_state, conditions.n_jobs
     return classifier
@@ -177,7 +181,7 @@ def prepared(pipe: PolychotomyClassifier, conditions: Conditions) -> Polychotomy
 def _of_pipe(
     name: str, pipe: PolychotomyClassifier, words: str, paper: str, probabilities: bool
 ) -> Candidate:
-    # Columns with all rows cost more than pairs; a decoder that refits trains fold by fold again.
+    # Columns with all rows take longer than pairs; decoders that refit train every fold again.
     times = 1.0 if isinstance(pipe.code, OneVsOne) else 1.5
     times *= 3.0 if "refit" in pipe.decoder.needs else 1.0
 
@@ -215,7 +219,7 @@ def _tempered() -> Iterable[Candidate]:
 
 
 def _pools() -> Iterable[Candidate]:
-    """Yield the pools of several pipes, if this version has them."""
+    """Yield the pools of several pipes."""
     words = {
         "POOL": "our pool: LS-SVM, kernel logistic regression and SVM answer together",
         "LS2": "our pool of two LS-SVMs",
@@ -237,7 +241,7 @@ def _pool_seconds(pool: Any) -> Callable[[int, int], float]:
 
 
 def _is_pool(one: Any) -> bool:
-    """Tell whether a recipe is not one pipe."""
+    """Return whether a recipe is a pool of several pipes."""
     return getattr(one, "build", None) is not None
 
 
@@ -258,7 +262,7 @@ def _recipe_maker(name: str) -> Callable[[Conditions], Any]:
 
 
 def _peers() -> Iterable[Candidate]:
-    # The numbers: how many times the seconds of a classifier of which nothing is known.
+    # The numbers are multiples of `guessed_seconds`, the guess for any classifier.
     table: tuple[tuple[str, str, bool, float, Callable[[Conditions], Any]], ...] = (
         ("logistic", "LogisticRegression, C tuned", True, 1.0, _logistic),
         ("forest", "RandomForestClassifier, leaf size tuned", True, 3.0, _forest),
@@ -275,7 +279,7 @@ def _peer_seconds(times: float) -> Callable[[int, int], float]:
 
 
 def _searched(estimator: Any, grid: dict[str, list[Any]], folds: int | None) -> Any:
-    """Return a search by likelihood, or the estimator itself where there can be no folds."""
+    """Return a search by likelihood, or the estimator itself if no folds are possible."""
     from sklearn.model_selection import GridSearchCV
 
     if folds is None:
@@ -312,7 +316,7 @@ def _svc(conditions: Conditions) -> Any:
 
     if conditions.smallest_class < 2:
         return None
-    # A training part of a search has two thirds of the rows.
+    # The training part of a 3-fold search has two thirds of the rows.
     inner = max(2, min(3, conditions.smallest_class * 2 // 3))
     svc = CalibratedClassifierCV(SVC(), cv=inner, ensemble=False)
     grid: dict[str, list[Any]] = {

@@ -1,4 +1,9 @@
-"""Comparing methods within a budget of time."""
+"""Comparing methods within a time limit.
+
+Design note: all methods are judged on the same splits, split by split, so that differences are
+paired. The alternative, all splits of one method and then the next, would use the time limit as
+well, but leaves methods with different numbers of splits, which cannot be paired.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +23,9 @@ from ._comparison import MethodComparison
 from ._deadline import Clock, OutOfTime, deadline
 from ._judging import HeldOut, Split, judge, make_split
 
-# The first round, in which nothing is known yet about costs, may take this share of the time.
+# The first round, before any time has been measured, may take this share of the limit.
 FIRST_ROUND = 0.4
-# Fewer splits than this say too little; dear methods are left out rather than judged on fewer.
+# Fewer splits than this say too little. Methods too slow for them are skipped.
 FEWEST_SPLITS = 3
 PROTOCOLS = ("hold-out", "nested")
 
@@ -39,10 +44,10 @@ def compare_methods(
     n_jobs: int | None = None,
     show_progress: bool = True,
 ) -> MethodComparison:
-    """Compare methods on rows that they have not seen, and recommend one.
+    """Compare methods on rows they were not trained on, and recommend one.
 
     Every method is tuned inside each training part: ours by one sweep for all that share machine
-    and code, scikit-learn's by a small grid. The test part is used for the figures alone.
+    and code, scikit-learn's by a small grid. The test part is used only for the scores.
 
     Parameters
     ----------
@@ -53,23 +58,23 @@ def compare_methods(
     methods : iterable of str or "all", default=None
         Names out of `candidates`; a good choice by default.
     time_limit : float, default=None
-        The seconds that it may take. All methods are tried once, the cheap ones first; those that
-        are too dear to be judged on at least 3 splits are left out, and the rest is judged on as
-        many splits as there is time for. What was left out is in the result.
+        The limit in seconds. All methods are tried once, the fast ones first. Methods too slow
+        for 3 splits are skipped; the others are judged on as many splits as the time allows. The
+        result names the skipped methods.
     n_splits : int, default=10
-        How many splits.
+        The number of splits.
     protocol : {"hold-out", "nested"}, default="hold-out"
-        Random stratified splits; or nested cross-validation: folds, of which each is the test
-        part once, shuffled anew after every 5.
+        Random stratified splits; or nested cross-validation: 5 folds, each of which is the test
+        part once, then 5 others after a new shuffle, and so on.
     test_size : float, default=0.25
         The share of the rows in the test part of a "hold-out".
     preprocessor : transformer, "scale" or None, default="scale"
-        What goes before all methods, fitted on the training part: that of
-        `tables.TableSchema.preprocessor`, say. "scale" is a `StandardScaler`.
+        A transformer of the inputs, fitted on the training part, for example that of
+        `tables.TableSchema.preprocessor`. "scale" is a `StandardScaler`.
     random_state : int, default=0
         Seeds splits and methods.
     n_jobs : int, default=None
-        Threads of methods that can use several.
+        The number of threads, for methods that can use several.
     show_progress : bool, default=True
         Whether to show a bar, on a terminal.
 
@@ -127,7 +132,7 @@ def compare_methods(
 
 @dataclass
 class _Work:
-    """The rounds of a comparison: in each, every group of methods on one split."""
+    """The rounds of a comparison: each judges all groups of methods on one split."""
 
     groups: list[list[Candidate]]
     X: Any
@@ -143,7 +148,7 @@ class _Work:
 
     def run(self, rounds: Sequence[tuple[IntArray, IntArray]]) -> None:
         costs = self._first_round(rounds[0], len(rounds))
-        self._drop_dear(costs, min(len(rounds), FEWEST_SPLITS))
+        self._drop_slow(costs, min(len(rounds), FEWEST_SPLITS))
         for number, rows in enumerate(rounds[1:], 1):
             if not self.groups or not self._round(rows, number, len(rounds)):
                 break
@@ -152,7 +157,7 @@ class _Work:
         return make_split(self.X, self.y, self.n_classes, rows, self.preprocessor)
 
     def _first_round(self, rows: tuple[IntArray, IntArray], n_rounds: int) -> list[float]:
-        """Try every group once, the cheap ones first; return what each took."""
+        """Try every group once, the fast ones first; return the seconds of each."""
         split, costs, kept = self._split(rows), [], []
         for place, group in enumerate(self.groups):
             self.tick("methods tried", place, len(self.groups))
@@ -162,9 +167,9 @@ class _Work:
                     found, warned = judge(group, split, self.conditions)
             except OutOfTime:
                 took = self.clock.spent - start
-                why = "there was no time to try it"
+                why = "no time was left to try it"
                 if took > 0.5:
-                    why = f"one split was not done after {duration(took)}"
+                    why = f"one split was not finished after {duration(took)}"
                 self.left_out.update(dict.fromkeys((one.name for one in group), why))
                 continue
             except (ValueError, np.linalg.LinAlgError, MemoryError) as error:
@@ -179,23 +184,23 @@ class _Work:
         return costs
 
     def _first_time(self, n_rounds: int, last: bool) -> float | None:
-        """Return how long a group may take when it is tried."""
+        """Return how long a group may take in the first round."""
         left = self.clock.left(FIRST_ROUND if n_rounds > 1 and self.found else 1.0)
-        # One that is dearer than it was guessed should not take all from those after it.
+        # A group slower than expected should not use up the time of those after it.
         return left if left is None or last else 0.5 * left
 
-    def _drop_dear(self, costs: list[float], fewest: int) -> None:
-        """Leave out the dearest groups until the rest has time for the fewest splits."""
+    def _drop_slow(self, costs: list[float], fewest: int) -> None:
+        """Skip the slowest groups until the others have time for the fewest splits."""
         left = self.clock.left()
         while left is not None and len(costs) > 1 and sum(costs) * (fewest - 1) > left:
-            dearest = int(np.argmax(costs))
-            why = f"one split took {duration(costs.pop(dearest))}, too long for the time given"
-            for one in self.groups.pop(dearest):
+            slowest = int(np.argmax(costs))
+            why = f"one split took {duration(costs.pop(slowest))}, too long for the time limit"
+            for one in self.groups.pop(slowest):
                 self.left_out[one.name] = why
                 del self.found[one.name]
 
     def _round(self, rows: tuple[IntArray, IntArray], number: int, total: int) -> bool:
-        """Judge all groups on one more split; it counts only if there is time for all."""
+        """Judge all groups on one more split, which counts only if all of them finish."""
         split, results = self._split(rows), {}
         steps = len(self.groups)
         for place, group in enumerate(self.groups):
@@ -256,7 +261,7 @@ def _rounds(
 
 
 def _protocol_words(protocol: str, done: int, wanted: int, train: float) -> str:
-    of = "" if done == wanted else f" of the {wanted} wanted"
+    of = "" if done == wanted else f" of the {wanted} planned"
     kind = "random stratified split" if protocol == "hold-out" else "fold"
     nested = "" if protocol == "hold-out" else " of nested cross-validation"
     return f"{done}{of} {kind}{'' if done == 1 else 's'}{nested}, {train:.0%} for training".replace(
@@ -289,16 +294,16 @@ def tuned_pipeline(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Any:
-    """Return a method of a comparison, to be fitted: it tunes itself as it did there.
+    """Return a method of a comparison, not fitted: it tunes itself as it did there.
 
     Parameters
     ----------
     name : str
         One of `candidates`.
     y : array-like of shape (n_rows,)
-        The classes it will be fitted to; where a class has few rows there are fewer folds.
+        The classes it will be fitted to. A class with few rows means fewer folds.
     preprocessor : transformer, "scale" or None, default="scale"
-        What goes before it.
+        A transformer of the inputs, before the method.
     random_state, n_jobs
         As in `compare_methods`.
 

@@ -1,4 +1,9 @@
-"""What a comparison found, and how sure it is."""
+"""What a comparison found, and how certain it is.
+
+Design note: training parts of different splits overlap, so that the plain paired t-test is far too
+confident. Nadeau and Bengio's correction is used throughout. Ranks over splits (Friedman) would
+need independent splits too, and say nothing about the size of a difference.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +28,7 @@ POOL = "POOL"
 
 @dataclass(frozen=True)
 class MethodComparison:
-    """Methods tuned and judged on rows that they have not seen; it prints as a ranking.
+    """Methods tuned, and judged on rows they were not trained on; it prints as a ranking.
 
     Attributes
     ----------
@@ -40,13 +45,13 @@ class MethodComparison:
     protocol : str
         How the methods were judged, in words.
     left_out : dict of str
-        Methods that were not judged, and why.
+        The methods that were skipped, and why.
     notes : list of str
-        What happened on the way.
+        Warnings of the methods.
     seconds : float
-        What all of it took.
+        How long the comparison took.
     level : float
-        Differences are called distinguishable below this probability of error.
+        Differences with a smaller p-value are called distinguishable.
 
     Examples
     --------
@@ -73,12 +78,12 @@ class MethodComparison:
 
     @property
     def n_splits(self) -> int:
-        """On how many splits every method was judged."""
+        """The number of splits on which every method was judged."""
         return len(next(iter(self.held_out.values())))
 
     @property
     def criterion(self) -> str:
-        """What the ranking goes by: "nll", or "error" if no method has probabilities."""
+        """The score of the ranking: "nll", or "error" if no method has probabilities."""
         return "nll" if any(one.probabilities for one in self.candidates.values()) else "error"
 
     def figures(self, figure: str) -> dict[str, FloatArray]:
@@ -87,7 +92,7 @@ class MethodComparison:
         Parameters
         ----------
         figure : {"error", "nll", "brier"}
-            Which.
+            The name of the figure.
 
         Returns
         -------
@@ -105,16 +110,16 @@ class MethodComparison:
         "method", "family", "error", "nll", "brier", "calibration" (the expected calibration error
         of the predicted class, all splits together), "seconds", and, against the best method,
         "difference" (of the criterion), "standard_error", "p_value" (corrected t-test, Holm's
-        correction for several methods) and "distinguishable" (None where it cannot be said).
+        correction for several methods) and "distinguishable" (None if it cannot be tested).
         """
         return _ranked(self)
 
     @property
     def recommended(self) -> str:
-        """The method with the least mean negative log-likelihood, or a pool within reach of it.
+        """The method with the least mean negative log-likelihood, or a pool close to it.
 
-        A pool of several methods stays near the best of them, where a single method may be ahead
-        by chance: it is recommended if it is behind by no more than one standard error.
+        The pool is recommended if it is behind by no more than one standard error. A pool stays
+        near the best of its members, while a single method may be ahead by chance.
         """
         for row in self.rows:
             if row["method"] == POOL and row["difference"] <= row["standard_error"]:
@@ -129,12 +134,12 @@ class MethodComparison:
 
     @property
     def indistinguishable(self) -> list[str]:
-        """The methods that cannot be told from the best one, the best first."""
+        """The methods that are not distinguishable from the best one, the best first."""
         return [row["method"] for row in self.rows if row["distinguishable"] is False]
 
     @cached_property
     def groups(self) -> list[list[str]]:
-        """Runs of neighbours in the ranking of which no two can be told apart."""
+        """Runs of neighbours in the ranking, no two of which are distinguishable."""
         return _groups(self)
 
     @property
@@ -150,7 +155,7 @@ class MethodComparison:
         Parameters
         ----------
         name : str, default=None
-            Which; the recommended one by default.
+            The method; the recommended one by default.
 
         Returns
         -------
@@ -168,12 +173,12 @@ class MethodComparison:
         return rows, predicted, np.concatenate(parts) if len(parts) == len(runs) else None
 
     def confusion(self, name: str | None = None) -> IntArray:
-        """Return how many test rows of each class (row) got each class (column).
+        """Return the confusion matrix: test rows by true class (row) and predicted class (column).
 
         Parameters
         ----------
         name : str, default=None
-            Which method; the recommended one by default.
+            The method; the recommended one by default.
 
         Returns
         -------
@@ -190,7 +195,7 @@ class MethodComparison:
         Parameters
         ----------
         name : str, default=None
-            Which method; the recommended one by default.
+            The method; the recommended one by default.
 
         Returns
         -------
@@ -225,7 +230,7 @@ class MethodComparison:
         Parameters
         ----------
         n_rows : int
-            How many.
+            The number of rows to return.
 
         Returns
         -------
@@ -256,7 +261,7 @@ class MethodComparison:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON can hold it."""
+        """Return the comparison as values that JSON can hold."""
         pairs = self.hard_pairs()
         return {
             "recommended": self.recommended,
@@ -425,7 +430,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _listed(values: FloatArray) -> Any:
-    """Return lists, with None in place of NaN."""
+    """Return lists, with None instead of NaN."""
     plain = values.astype(object)
     plain[~np.isfinite(values)] = None
     return plain.tolist()

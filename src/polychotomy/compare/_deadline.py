@@ -1,4 +1,9 @@
-"""Stopping work when its time is up."""
+"""Stopping work when its time is up.
+
+Design note: a signal reaches native code, which a flag checked between cells would not: one cell
+can take longer than the whole limit. Running each method in a process that can be killed would
+work everywhere, but copies the data and loses what methods share.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +16,23 @@ from typing import Any
 
 
 class OutOfTime(BaseException):
-    """The time is up; no ordinary exception, which searches would take for a failed cell."""
+    """The time is up. Not an `Exception`, which a search would take for a failed cell."""
 
 
 @contextlib.contextmanager
 def deadline(seconds: float | None) -> Iterator[None]:
-    """Raise `OutOfTime` in the block after some seconds.
+    """Raise `OutOfTime` in the block when its time is up.
 
     Parameters
     ----------
     seconds : float or None
-        How long the block may take; None for as long as it wants.
+        The limit; None for no limit.
 
     Notes
     -----
-    Native code of this library hears it within a second, as it hears Ctrl-C. Outside the main
-    thread, and on systems without timers, the block is not stopped, only not started too late.
+    Native code of this library stops within a second, as it does after Ctrl-C. Outside the main
+    thread, and on systems without timers, a block is not interrupted; it is only not started once
+    the time is up.
     """
     if seconds is None:
         yield
@@ -43,7 +49,7 @@ def deadline(seconds: float | None) -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, stop)
     try:
-        # It is repeated, in case the first one comes where exceptions get lost.
+        # Repeated, in case the first signal arrives where exceptions are swallowed.
         signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
         yield
     finally:
@@ -52,12 +58,12 @@ def deadline(seconds: float | None) -> Iterator[None]:
 
 
 class Clock:
-    """How much of the time is left.
+    """Measures how much time is left.
 
     Parameters
     ----------
     limit : float or None
-        The seconds; None for no limit.
+        The limit in seconds; None for no limit.
     """
 
     def __init__(self, limit: float | None) -> None:
@@ -70,5 +76,5 @@ class Clock:
         return perf_counter() - self._start
 
     def left(self, share: float = 1.0) -> float | None:
-        """Return the seconds that are left of a share of the limit."""
+        """Return the seconds left of a share of the limit; None for no limit."""
         return None if self.limit is None else share * self.limit - self.spent

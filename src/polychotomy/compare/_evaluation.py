@@ -27,14 +27,14 @@ class Evaluation:
         expected calibration error of the predicted class; all but the first NaN without
         probabilities.
     classes : list
-        The labels the model knows, then those that only the rows have.
+        The labels the model knows, then those that only the data have.
     confusion : ndarray of shape (n_classes, n_classes)
-        How many rows of each class (row) got each class (column).
+        The number of rows by true class (row) and predicted class (column).
     unknown : int
-        How many rows are of a class that the model does not know: all are errors, and count with
-        the least probability.
+        The number of rows of classes that the model does not know. All are errors, and have the
+        probability 0.
     method : str
-        The method of the model.
+        The name of the model's method.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Evaluation:
     method: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON can hold it."""
+        """Return the evaluation as values that JSON can hold."""
         figures = {key: getattr(self, key) for key in ("error", "nll", "brier", "calibration")}
         return {
             "method": self.method,
@@ -92,7 +92,7 @@ def evaluate_labels(
     answers: Sequence[tuple[IntArray, FloatArray | None]],
     metadata: Mapping[str, Any],
 ) -> Evaluation:
-    """Compare what a model said with the labels of rows.
+    """Compare the predictions of a model with the true labels.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def evaluate_labels(
     answers : sequence of tuple
         For every piece, the numbers of the predicted classes, and the probabilities or None.
     metadata : mapping
-        What the model file says; "method" is used.
+        The metadata of the model file; only "method" is used.
 
     Returns
     -------

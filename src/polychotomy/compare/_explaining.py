@@ -1,4 +1,4 @@
-"""One row explained by any model: its binary machines, or those of all members of a pool."""
+"""One prediction explained: by the binary machines of a model, or of all members of a pool."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..pipe.explanation import Explanation
 
 @dataclass(frozen=True)
 class RowExplanation:
-    """What a model said about a row, and what its parts said; it prints as tables.
+    """The prediction of a model for a row, and those of its parts; it prints as tables.
 
     Attributes
     ----------
     classes : list of dict
         "class" and "probability" (None without probabilities), the best first.
     parts : list of dict
-        "name", "weight" (that of a member of a pool, else None) and "explanation": an `Explanation`
-        for what is made of binary machines, else None.
+        "name", "weight" (of a member of a pool, else None) and "explanation": an `Explanation` if
+        the part consists of binary machines, else None.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class RowExplanation:
     parts: list[dict[str, Any]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON can hold it."""
+        """Return the explanation as values that JSON can hold."""
         parts = [
             {**part, "explanation": part["explanation"] and asdict(part["explanation"])}
             for part in self.parts
@@ -50,7 +50,7 @@ class RowExplanation:
         blocks = []
         for part in self.parts:
             weight = "" if part["weight"] is None else f", weight {part['weight']:.2f}"
-            words = part["explanation"] or "not made of binary machines"
+            words = part["explanation"] or "does not consist of binary machines"
             blocks.append(f"{part['name']}{weight}\n\n{words}\n")
         answers = ", ".join(
             f"{one['class']!r}"
@@ -61,7 +61,7 @@ class RowExplanation:
 
 
 def explain_row(model: Any, row: Any) -> RowExplanation:
-    """Show what each binary machine of a model said about a row, and how it was decoded.
+    """Show the answer of each binary machine of a model for a row, and how it was decoded.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def _classes(model: Any, row: Any) -> list[dict[str, Any]]:
 def _parts(
     model: Any, row: Any, name: str | None = None, weight: float | None = None
 ) -> Iterator[tuple[str, float | None, Any, Any]]:
-    """Go down to what answers by itself, with the row as it sees it."""
+    """Find the classifiers inside a model, each with the row as it sees it."""
     if hasattr(model, "steps"):
         for _, step in model.steps[:-1]:
             row = row if step in (None, "passthrough") else step.transform(row)

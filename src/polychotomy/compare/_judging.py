@@ -1,4 +1,4 @@
-"""Methods on rows that they have not seen."""
+"""Methods judged on rows they were not trained on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ._candidates import Candidate, Conditions, prepared
 
 @dataclass(frozen=True)
 class Split:
-    """A training and a test part, inputs as numbers; classes as numbers."""
+    """A training and a test part; inputs and classes are numbers."""
 
     train: IntArray
     test: IntArray
@@ -35,7 +35,7 @@ class Split:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What a method said about the test rows of a split.
+    """The predictions of a method for the test rows of a split.
 
     Attributes
     ----------
@@ -46,12 +46,12 @@ class HeldOut:
     p : ndarray of shape (n_test, n_classes) or None
         The class probabilities.
     seconds : float
-        Tuning, training and answering.
+        The time for tuning, training and predicting.
     parameters : dict
-        What the tuning chose.
+        The parameters that tuning chose.
     pairs : ndarray of shape (n_classes, n_classes) or None
-        For one-vs-one methods, the share of the test rows of each two classes that their machine
-        puts on the wrong side; NaN where there are none.
+        For one-vs-one methods, the error of the machine of each two classes on test rows of these
+        classes; NaN where there are none.
     """
 
     rows: IntArray
@@ -62,7 +62,7 @@ class HeldOut:
     pairs: FloatArray | None = None
 
     def figures(self, y: IntArray) -> dict[str, float]:
-        """Return error, NLL and Brier score; the latter NaN without probabilities."""
+        """Return error, NLL and Brier score; the last two are NaN without probabilities."""
         error = float(scores.error(self.predicted, y))
         if self.p is None:
             return {"error": error, "nll": np.nan, "brier": np.nan}
@@ -73,7 +73,7 @@ class HeldOut:
 def make_split(
     X: Any, y: IntArray, n_classes: int, rows: tuple[IntArray, IntArray], preprocessor: Any
 ) -> Split:
-    """Cut a table into two parts; the preprocessor sees the training part only."""
+    """Split a table in two; the preprocessor is fitted on the training part only."""
     train, test = rows
     first, second = _rows_of(X, train), _rows_of(X, test)
     if preprocessor is not None:
@@ -89,8 +89,8 @@ def _rows_of(X: Any, rows: IntArray) -> Any:
 def judge(
     group: Sequence[Candidate], split: Split, conditions: Conditions
 ) -> tuple[dict[str, HeldOut], list[str]]:
-    """Tune, train and ask methods that share a sweep, or one method; return warnings as well."""
-    # As many threads for every method, so that times can be compared.
+    """Tune, train and test methods that share a sweep, or one method; return warnings too."""
+    # The same number of threads for every method, so that times can be compared.
     threads = effective_n_jobs(conditions.n_jobs)
     with threadpool_limits(threads), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -105,7 +105,7 @@ def _judge_alone(candidate: Candidate, split: Split, conditions: Conditions) -> 
     start = perf_counter()
     estimator = candidate.make(conditions)
     if estimator is None:
-        raise ValueError("a class has too few rows for it")
+        raise ValueError("a class has too few rows for this method")
     estimator.fit(split.X_train, split.y_train)
     return _asked(estimator, split, start, dict(getattr(estimator, "best_params_", {})))
 
@@ -122,7 +122,7 @@ def _judge_sweep(
     shared = sweep.results_["seconds_shared"] + sweep.results_["seconds_own"]
     seconds = dict(zip(sweep.results_["method"].tolist(), shared.tolist(), strict=True))
     for name, classifier in sweep.classifiers_.items():
-        # What the method would take alone: its sweep and its own part.
+        # As if the method ran alone: the sweep it shares and its own part.
         start = perf_counter() - seconds[name]
         found[name] = _asked(classifier, split, start, sweep.best_params_[name])
     return found
@@ -142,7 +142,7 @@ def _asked(estimator: Any, split: Split, start: float, parameters: dict[str, Any
 
 
 def _pair_errors(estimator: Any, split: Split) -> FloatArray | None:
-    """Return how often the machine of each two classes is wrong about rows of these two."""
+    """Return the error of the machine of each two classes on test rows of these classes."""
     book = getattr(estimator, "codebook_", None)
     if book is None or book.name != "one_vs_one" or len(estimator.classes_) != split.n_classes:
         return None

@@ -27,22 +27,22 @@ def html_report(
     code: str = "",
     notes: tuple[str, ...] = (),
 ) -> str:
-    """Write a comparison as one HTML page that needs nothing else.
+    """Write a comparison as one self-contained HTML page.
 
     Parameters
     ----------
     comparison : MethodComparison
-        What was found.
+        The comparison.
     title : str
         The name of the data.
     X : DataFrame, default=None
-        The inputs, to show those of doubtful rows.
+        The inputs, shown for doubtful rows.
     rows : array-like of int, default=None
-        The numbers of the rows as the user knows them; counted from 0 by default.
+        The numbers of the rows in the user's file; counted from 0 by default.
     commands, code : str
-        How to use the winner: on the command line, in Python.
+        How to use the recommended method: on the command line, in Python.
     notes : tuple of str
-        What was noticed about the data.
+        Notes about the data.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _chart(comparison: MethodComparison) -> str:
-    """Draw how far every method is behind the best."""
+    """Draw the distance of every method to the best."""
     rows = [row for row in comparison.rows if not np.isnan(row["difference"])]
     with page_style() as figure_of:
         figure = figure_of(5.2, 0.26 * len(rows) + 0.7)
@@ -150,7 +150,7 @@ def _chart(comparison: MethodComparison) -> str:
 
 
 def _panels(curves: Any, labels: list[str], markup: Any) -> list[dict[str, Any]]:
-    """Draw the predicted class and every class; of many, those with the largest error."""
+    """Draw the predicted class and every class; if there are many, those with the largest error."""
     order = sorted(curves.classes, key=lambda k: -curves.classes[k].error)
     shown = sorted(order[:MOST_PANELS])
     named = [("the predicted class", curves.confidence)]
@@ -220,7 +220,7 @@ def _pair_grid(errors: Any, labels: list[str]) -> dict[str, Any]:
 
 
 def _share(value: float) -> int | None:
-    """Return how strongly a cell is coloured, in percent; texts stay readable below 75."""
+    """Return the strength of a cell's colour in percent; text stays readable below 75."""
     return round(70 * min(1.0, value)) or None
 
 

@@ -9,8 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from ._comparison import MethodComparison
 
-# So many times cheaper is worth a sentence.
-MUCH_CHEAPER = 5.0
+# A method this many times faster gets a sentence.
+MUCH_FASTER = 5.0
 NAMES = {"nll": "negative log-likelihood", "error": "error"}
 
 
@@ -31,12 +31,12 @@ def ranking_text(comparison: MethodComparison) -> str:
 
 
 def number(value: float) -> str:
-    """Write a figure; nothing for NaN."""
+    """Write a figure; an empty text for NaN."""
     return "" if np.isnan(value) else f"{value:.4f}"
 
 
 def behind(row: dict[str, Any]) -> str:
-    """Say how far a method is behind the best."""
+    """Return the distance of a method to the best, in words."""
     if row["p_value"] == 1.0 and row["difference"] == 0.0:
         return "best"
     if np.isnan(row["difference"]):
@@ -49,13 +49,13 @@ def behind(row: dict[str, Any]) -> str:
 
 
 def reasons(comparison: MethodComparison) -> list[str]:
-    """Say why a method is recommended, and what speaks against it."""
+    """Return why a method is recommended, and what speaks against it."""
     rows, key = comparison.rows, comparison.criterion
     chosen = next(row for row in rows if row["method"] == comparison.recommended)
     name = chosen["method"]
     sentences = _choice(comparison, chosen, rows[0])
     sentences += _uncertainty(comparison, rows)
-    sentences += _cheaper(chosen, rows)
+    sentences += _faster(chosen, rows)
     sentences += _by_error(chosen, rows, key)
     if comparison.storable not in (None, name):
         sentences.append(
@@ -63,7 +63,7 @@ def reasons(comparison: MethodComparison) -> list[str]:
         )
     if comparison.left_out:
         words = "; ".join(f"{name} ({why})" for name, why in comparison.left_out.items())
-        sentences.append(f"Left out: {words}.")
+        sentences.append(f"Skipped: {words}.")
     return sentences
 
 
@@ -86,7 +86,7 @@ def _uncertainty(comparison: MethodComparison, rows: list[dict[str, Any]]) -> li
     if len(rows) == 1:
         return []
     if comparison.n_splits < 2:
-        return ["One split only: nothing can be said about how sure the ranking is."]
+        return ["With one split the uncertainty of the ranking is unknown."]
     alike = [row["method"] for row in rows[1:] if row["distinguishable"] is False]
     behind = [row["method"] for row in rows[1:] if row["distinguishable"]]
     few = f" ({comparison.n_splits} splits are few)" if comparison.n_splits < 5 else ""
@@ -101,17 +101,17 @@ def _uncertainty(comparison: MethodComparison, rows: list[dict[str, Any]]) -> li
     return sentences
 
 
-def _cheaper(chosen: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
-    cheap = [
+def _faster(chosen: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
+    fast = [
         row
         for row in rows
         if row is not chosen
         and row["distinguishable"] is False
-        and row["seconds"] * MUCH_CHEAPER < chosen["seconds"]
+        and row["seconds"] * MUCH_FASTER < chosen["seconds"]
     ]
-    if not cheap:
+    if not fast:
         return []
-    row = min(cheap, key=lambda one: one["seconds"])
+    row = min(fast, key=lambda one: one["seconds"])
     times = chosen["seconds"] / max(row["seconds"], 1e-3)
     return [
         f"If time matters: {row['method']} is not distinguishable either and takes "

@@ -1,4 +1,8 @@
-"""What a column of a table holds: numbers, categories, or something that cannot be used."""
+"""What a column of a table holds: numbers, categories, or something that cannot be used.
+
+Design note: what is probably a mistake (a few words among numbers, dates) is refused with a
+sentence that names the fix. Guessing would train a model without an error, on the wrong inputs.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from numpy.typing import NDArray
 
 from ._errors import TableError, pandas_module
 
-# More categories than this, or than half of the rows, are names or texts rather than categories.
+# With more than this, or more than half of the rows, words are names or texts, not categories.
 MOST_CATEGORIES = 1000
 ID_NAME = re.compile(r"(.*[ _-])?(id|idx|index|key|uuid|guid|rowid|row|column 1)|unnamed: 0", re.I)
 ID_CAMEL = re.compile(r".*[a-z](Id|ID)")
@@ -32,13 +36,13 @@ class Column:
     name : str
         Its name.
     kind : {"number", "category", "left out"}
-        Numbers are scaled, categories are written as columns of 0 and 1.
+        Numbers are scaled, categories become columns of 0 and 1, others are not used.
     categories : tuple of str
         The categories, sorted.
     missing : int
-        How many rows miss a value.
+        The number of rows without a value.
     note : str or None
-        What the user should know of it.
+        What the user should know about it.
 
     Examples
     --------
@@ -56,7 +60,7 @@ class Column:
 
 
 def as_numbers(values: Any, decimal: str = ".") -> NDArray[np.float64]:
-    """Turn values into numbers, NaN where one is missing or no number."""
+    """Turn values into numbers; NaN for what is missing or not a number."""
     pandas = pandas_module()
     if _is_text(values):
         values = values.astype(object).where(values.notna(), None)
@@ -69,7 +73,7 @@ def as_numbers(values: Any, decimal: str = ".") -> NDArray[np.float64]:
 
 
 def as_words(values: Any) -> NDArray[Any]:
-    """Turn values into an array of strings, with NaN where one is missing."""
+    """Turn values into an array of strings; NaN for what is missing."""
     words = values.astype(object).map(_word, na_action="ignore")
     array: NDArray[Any] = words.where(values.notna(), np.nan).to_numpy(dtype=object)
     return array
@@ -85,18 +89,18 @@ def _word(value: Any) -> str:
 def infer_column(
     values: Any, *, decimal: str = ".", keep: bool = False, category: bool = False
 ) -> Column:
-    """Find out what a column holds.
+    """Infer what a column holds.
 
     Parameters
     ----------
     values : Series
         The column; the fields of a CSV file are strings.
     decimal : str
-        The decimal sign of strings.
+        The decimal point of numbers that are strings.
     keep : bool
         Use it even if it looks like an identifier.
     category : bool
-        Take its values for categories even if they are numbers.
+        Treat its values as categories even if they are numbers.
 
     Returns
     -------
@@ -105,7 +109,7 @@ def infer_column(
     Raises
     ------
     TableError
-        If it holds dates, free text, infinite values, or almost only numbers.
+        If it holds dates, free text, infinite values, or numbers with a few words among them.
 
     Examples
     --------
@@ -119,9 +123,7 @@ def infer_column(
     name, present = str(values.name), values[values.notna()]
     missing = len(values) - len(present)
     if not len(present):
-        return Column(
-            name, "left out", missing=missing, note=f"Column {name!r} is empty: left out."
-        )
+        return Column(name, "left out", missing=missing, note=f"Column {name!r} is empty: skipped.")
     _refuse_dates(name, present)
     numbers = as_numbers(present, decimal)
     if not category and not _is_boolean(present):
@@ -156,7 +158,7 @@ def _refuse_dates(name: str, present: Any) -> None:
         if isinstance(first, list | dict | tuple | set | np.ndarray | bytes):
             raise TableError(
                 f"Column {name!r} holds {type(first).__name__} objects; use plain numbers or "
-                "words, or leave the column out (drop)."
+                "words, or drop the column (drop)."
             )
         sample = present.iloc[:: max(1, len(present) // 200)].map(str).str.strip()
         # Objects of the type date, or strings that look like one.
@@ -165,30 +167,28 @@ def _refuse_dates(name: str, present: Any) -> None:
     if dates:
         raise TableError(
             f"Column {name!r} holds dates ({str(present.iloc[0]).strip()!r}); turn them into "
-            "numbers, such as the year or days since a date, or leave the column out (drop)."
+            "numbers, for example the year or days since a date, or drop the column (drop)."
         )
 
 
 def _refuse_mixture(name: str, present: Any, numbers: NDArray[np.float64]) -> None:
-    """Refuse a column of numbers with a few words in it, which is most often an error."""
+    """Refuse a column of numbers with a few words in it, which is usually a mistake."""
     odd = np.isnan(numbers)
     if odd.mean() < 0.1 and len(np.unique(numbers[~odd])) > 10:
         place = int(np.argmax(odd))
         raise TableError(
             f"Column {name!r} holds numbers, but {str(present.iloc[place])[:40]!r} in row "
-            f"{int(present.index[place]) + 1}; correct it, leave the field empty, or say that the "
-            "column holds categories (category)."
+            f"{int(present.index[place]) + 1}; correct it, clear the field, or declare the "
+            "column as categories (category)."
         )
 
 
 def _number(name: str, numbers: NDArray[np.float64], missing: int, keep: bool) -> Column:
     if np.isinf(numbers).any():
-        raise TableError(
-            f"Column {name!r} has an infinite value; correct it, or leave the field empty."
-        )
+        raise TableError(f"Column {name!r} has an infinite value; correct it, or clear the field.")
     distinct = len(np.unique(numbers))
     if distinct == 1 and not missing:
-        note = f"Column {name!r} has one value only: left out."
+        note = f"Column {name!r} has only one value: skipped."
         return Column(name, "left out", missing=missing, note=note)
     whole = bool((numbers == np.floor(numbers)).all())
     unique = whole and distinct == len(numbers) >= 10 and not missing
@@ -196,7 +196,7 @@ def _number(name: str, numbers: NDArray[np.float64], missing: int, keep: bool) -
     if (counted or (unique and _named_like_id(name))) and not keep:
         note = (
             f"Column {name!r} looks like an identifier (a different whole number in every row): "
-            "left out; keep it if it means something."
+            "skipped; keep it if it means something."
         )
         return Column(name, "left out", missing=missing, note=note)
     return Column(name, "number", missing=missing)
@@ -205,7 +205,7 @@ def _number(name: str, numbers: NDArray[np.float64], missing: int, keep: bool) -
 def _category(name: str, words: NDArray[Any], missing: int, n_rows: int, keep: bool) -> Column:
     categories = tuple(sorted(set(words.tolist())))
     if len(categories) == 1 and not missing:
-        note = f"Column {name!r} has one value only: left out."
+        note = f"Column {name!r} has only one value: skipped."
         return Column(name, "left out", missing=missing, note=note)
     many = len(categories) > MOST_CATEGORIES or (
         len(categories) > 20 and len(categories) > n_rows / 2
@@ -213,19 +213,19 @@ def _category(name: str, words: NDArray[Any], missing: int, n_rows: int, keep: b
     if many and _mean_words(categories) >= 3:
         raise TableError(
             f"Column {name!r} holds free text ({words[0][:40]!r} ...); turn it into numbers or "
-            "categories, or leave the column out (drop)."
+            "categories, or drop the column (drop)."
         )
     identifier = len(categories) >= 10 and len(categories) == len(words) and not missing
     if identifier and not keep:
         note = (
-            f"Column {name!r} looks like an identifier (a different word in every row): left out; "
+            f"Column {name!r} looks like an identifier (a different word in every row): skipped; "
             "keep it if it means something."
         )
         return Column(name, "left out", missing=missing, note=note)
     if many:
         raise TableError(
             f"Column {name!r} has {len(categories)} different words, too many for categories; "
-            "group them, or leave the column out (drop)."
+            "group them, or drop the column (drop)."
         )
     return Column(name, "category", categories, missing)
 

@@ -1,4 +1,4 @@
-"""How a text file is written: packing, encoding, separator, decimal sign."""
+"""The format of a text file: compression, encoding, separator, decimal point."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._errors import TableError
 
 SEPARATORS = ",;\t|"
 BLOCK = 1 << 20
-# How many characters are looked at to find the separator.
+# How many characters are read to find the separator.
 LOOKED_AT = 1 << 16
 NUMBER_WITH_COMMA = re.compile(r"[-+]?\d+,\d+(e[-+]?\d+)?", re.IGNORECASE)
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
@@ -24,18 +24,18 @@ MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file with a table is written.
+    """The format of a text file with a table.
 
     Parameters
     ----------
     packed : bool
-        Whether it is packed by gzip.
+        Whether it is compressed by gzip.
     encoding : str
         The encoding of its characters.
     separator : str
-        What stands between fields.
+        The character between fields.
     decimal : str
-        The decimal sign.
+        The decimal point.
     header : tuple of str
         The names of the columns.
     """
@@ -48,7 +48,7 @@ class Dialect:
 
 
 def find_dialect(stream: BinaryIO, name: str) -> Dialect:
-    """Find out how a text file is written; `name` is for the sentences."""
+    """Detect the format of a text file; `name` is for messages."""
     stream.seek(0)
     packed = stream.read(2) == b"\x1f\x8b"
     encoding = _encoding(unpacked(stream, packed), name)
@@ -68,13 +68,13 @@ def find_dialect(stream: BinaryIO, name: str) -> Dialect:
 
 
 def unpacked(stream: BinaryIO, packed: bool) -> BinaryIO:
-    """Return the stream from its beginning, unpacked."""
+    """Return the stream from its beginning, decompressed."""
     stream.seek(0)
     return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream
 
 
 def looks_like_data(header: tuple[str, ...]) -> bool:
-    """Tell whether a header is rather a first row: half of it, or more, are numbers."""
+    """Return whether a header looks like a row of data: at least half of it are numbers."""
     return sum(bool(NUMBER.fullmatch(field)) for field in header) * 2 >= len(header)
 
 
@@ -97,12 +97,12 @@ def _encoding(stream: BinaryIO, name: str) -> str:
     except UnicodeDecodeError:
         return _western(start, name)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise TableError(f"{name} is damaged: it cannot be unpacked ({error}).") from None
+        raise TableError(f"{name} is damaged: it cannot be decompressed ({error}).") from None
     return "utf-8"
 
 
 def _western(start: bytes, name: str) -> str:
-    """Return the encoding of Western Windows and old web pages, if there are no control signs."""
+    """Return the encoding of Western Windows, or of old web pages if that does not fit."""
     control = sum(byte < 32 and byte not in b"\t\n\r\f" for byte in start)
     if control:
         raise TableError(f"{name} holds binary data, not a table; give a CSV or a Parquet file.")
@@ -148,12 +148,12 @@ def _check_header(header: tuple[str, ...], rows: list[list[str]], name: str) -> 
         if len(row) > len(header):
             raise TableError(
                 f"Row {number} of {name} has {len(row)} fields, the header {len(header)}; quote "
-                "fields that hold the separator."
+                "fields that contain the separator."
             )
 
 
 def dialect_note(dialect: Dialect) -> str | None:
-    """Say what is unusual about a file, for the user to check."""
+    """Return what is unusual about the format, for the user to check; None if nothing is."""
     words: list[Any] = []
     if dialect.encoding not in ("utf-8", "utf-8-sig"):
         words.append(f"the encoding {dialect.encoding}")

@@ -1,4 +1,4 @@
-"""What is wrong with a table, in a sentence."""
+"""The error of a table that cannot be used."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class TableError(ValueError):
-    """A table that cannot be used; the message is one sentence for the user.
+    """A table cannot be used; the message is one sentence for the user.
 
     Examples
     --------
@@ -19,7 +19,7 @@ class TableError(ValueError):
 
 
 def pandas_module() -> Any:
-    """Import pandas, or say how to get it."""
+    """Return pandas, or raise an error that says how to install it."""
     try:
         import pandas
     except ImportError:

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from ._dialect import Dialect, find_dialect, unpacked
 from ._errors import TableError, pandas_module
 
-# What stands for a missing value; upper and lower case as written.
+# Texts that mean a missing value, with upper and lower case as written.
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "<NA>")
 PARQUET = b"PAR1"
 PIECE_ROWS = 20_000
@@ -32,9 +32,9 @@ class TableFile:
     stream : binary file
         The file.
     name : str
-        For the sentences.
+        The name, for messages.
     dialect : Dialect or None
-        How it is written; None for a Parquet file.
+        The format of the text; None for a Parquet file.
     names : tuple of str
         The columns.
     """
@@ -61,11 +61,11 @@ class TableFile:
         Parameters
         ----------
         columns : sequence of str, default=None
-            Which columns; all by default.
+            The columns to read; all by default.
         numbers : sequence of str
-            Columns that are to be numbers; those of a CSV file are strings otherwise.
+            Columns to read as numbers. Other columns of a CSV file are strings.
         rows : int
-            The rows of a piece.
+            The number of rows in a piece.
         """
         if self.dialect is None:
             return self._parquet_pieces(columns, rows)
@@ -113,7 +113,7 @@ class TableFile:
 
 @contextlib.contextmanager
 def open_table(source: str | os.PathLike[str] | BinaryIO) -> Iterator[TableFile]:
-    r"""Open a CSV or Parquet file, packed by gzip or not; ``-`` for standard input.
+    r"""Open a CSV or Parquet file, compressed by gzip or not; ``-`` for standard input.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def open_table(source: str | os.PathLike[str] | BinaryIO) -> Iterator[TableFile]
     Raises
     ------
     TableError
-        If it holds no table.
+        If it does not hold a table.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def open_table(source: str | os.PathLike[str] | BinaryIO) -> Iterator[TableFile]
             return
         if start[:2] == b"PK":
             raise TableError(
-                f"{name} is an archive or an Excel file; save the sheet as CSV and give that."
+                f"{name} is an archive or an Excel file; save the sheet as CSV and use that."
             )
         dialect = find_dialect(stream, name)
         names = tuple(field or f"column {number}" for number, field in enumerate(dialect.header, 1))
@@ -168,7 +168,7 @@ def _stream(source: Any, stack: contextlib.ExitStack) -> tuple[BinaryIO, str]:
         except FileNotFoundError:
             raise TableError(f"There is no file {str(path)!r}.") from None
         except PermissionError:
-            raise TableError(f"{str(path)!r} may not be read: permission denied.") from None
+            raise TableError(f"{str(path)!r} cannot be read: permission denied.") from None
     if not stream.seekable():
         stream = stack.enter_context(_copied(stream))
     return stream, name
@@ -195,7 +195,7 @@ def _parquet_names(stream: BinaryIO, name: str) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def _damage_named(name: str) -> Iterator[None]:
-    """Turn what the readers say into one sentence."""
+    """Turn errors of the readers into one sentence."""
     pandas = pandas_module()
     try:
         yield
@@ -204,7 +204,7 @@ def _damage_named(name: str) -> Iterator[None]:
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         raise TableError(_parser_sentence(name, str(error))) from None
     except UnicodeDecodeError:
-        raise TableError(f"{name} has characters of several encodings; save it as UTF-8.") from None
+        raise TableError(f"{name} mixes several encodings; save it as UTF-8.") from None
     except (EOFError, OSError) as error:
         raise TableError(f"{name} cannot be read: {_first_line(error)}.") from None
     except Exception as error:
@@ -219,7 +219,7 @@ def _parser_sentence(name: str, message: str) -> str:
         wanted, line, seen = found.groups()
         return (
             f"Line {line} of {name} has {seen} fields, the header {wanted}; quote fields that "
-            "hold the separator."
+            "contain the separator."
         )
     if "Length of header" in message:
         return f"{name} has rows with more fields than the header; quote fields with separators."

@@ -1,4 +1,4 @@
-"""The columns that a model was trained on, and other tables brought into their form."""
+"""The columns that a model was trained on, and how other tables are matched to them."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class TableSchema:
         return [column.name for column in self.columns if column.kind == kind]
 
     def preprocessor(self) -> Any:
-        """Return what makes numbers of the columns, to be put before a classifier.
+        """Return the transformer that turns the columns into numbers, for use before a classifier.
 
-        Missing numbers become the median of their column, and numbers are scaled; a missing
-        category is a category, and one that training has not seen is none of those known.
+        Missing numbers become the median of their column, and numbers are scaled. Missing values
+        are a category; a category that was not in the training rows is all zeros.
 
         Returns
         -------
@@ -83,13 +83,13 @@ class TableSchema:
         return ColumnTransformer(parts)
 
     def check_names(self, names: Any, where: str) -> None:
-        """Refuse a table that lacks a column."""
-        lacking = [name for name in self.names if name not in names]
-        if lacking:
-            which = "the column" if len(lacking) == 1 else "the columns"
+        """Refuse a table with missing columns."""
+        absent = [name for name in self.names if name not in names]
+        if absent:
+            which = "the column" if len(absent) == 1 else "the columns"
             raise TableError(
-                f"{where} lacks {which} {listed(lacking[:5], 'and')}, which the model needs; it "
-                f"has {listed([*names][:10], 'and')}."
+                f"{where} does not have {which} {listed(absent[:5], 'and')} that the model needs; "
+                f"it has {listed([*names][:10], 'and')}."
             )
 
     def matched(
@@ -104,18 +104,18 @@ class TableSchema:
         frame : DataFrame
             The table.
         decimal : str
-            The decimal sign of numbers that are strings.
+            The decimal point of numbers that are strings.
         first_row : int
-            The number of its first row in the file, for sentences.
+            The number of its first row in the file, for messages.
         where : str
-            The name of the table, for sentences.
+            The name of the table, for messages.
 
         Returns
         -------
         frame : DataFrame
             The columns of the model, in its order.
         unseen : dict of list of str
-            For each column, the categories that training has not seen.
+            For each column, the categories that were not in the training rows.
         """
         self.check_names(frame.columns, where)
         found: dict[str, Any] = {}
@@ -134,7 +134,7 @@ class TableSchema:
         return pandas_module().DataFrame(found, index=range(len(frame))), unseen
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold, for the file of a model."""
+        """Return the schema as values that JSON can hold, for a model file."""
         columns = [
             {"name": one.name, "kind": one.kind, "categories": list(one.categories)}
             for one in self.columns
@@ -143,7 +143,7 @@ class TableSchema:
 
     @classmethod
     def from_dict(cls, stored: Any) -> TableSchema:
-        """Return the schema that `to_dict` wrote; the file may come from a stranger.
+        """Return the schema that `to_dict` wrote. The file is not trusted: everything is checked.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ def _numbers(values: Any, decimal: str, first_row: int, where: str) -> Any:
         place = int(np.argmax(wrong))
         raise TableError(
             f"{where} has {str(values.iloc[place])[:40]!r} in column {values.name!r}, row "
-            f"{first_row + place + 1}, where the model takes a finite number."
+            f"{first_row + place + 1}, where the model needs a finite number."
         )
     return numbers
 
@@ -234,7 +234,7 @@ def matched_pieces(
 
 
 def _quickly(file: TableFile, columns: list[str], numbers: list[str], rows: int) -> Iterator[Any]:
-    """Read numbers as such; if a field is none go on with strings, so that it can be named."""
+    """Read numbers as such; if a field is not a number go on with strings, to name the field."""
     done = 0
     try:
         for piece in file.pieces(columns, numbers, rows):

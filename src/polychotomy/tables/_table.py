@@ -1,4 +1,4 @@
-"""A table with a target: inputs, classes, and what was noticed on the way."""
+"""A table with a target: inputs, classes, and notes about them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._errors import TableError, pandas_module
 from ._reading import TableFile, open_table
 from ._schema import TableSchema
 
-# Numbers with more distinct values than this are no classes.
+# Numbers with more distinct values than this are not classes.
 MOST_CLASSES = 200
 
 
@@ -32,11 +32,11 @@ class Table:
     y : ndarray of shape (n_rows,)
         The classes.
     rows : ndarray of shape (n_rows,)
-        The numbers of the rows in the file, from 1; rows without a class are left out.
+        The numbers of the rows in the file, from 1; rows without a class are skipped.
     schema : TableSchema
         The columns and their types.
     notes : tuple of str
-        What was noticed: columns left out, missing values, unusual signs.
+        Notes for the user: skipped columns, missing values, an unusual file format.
 
     Examples
     --------
@@ -64,17 +64,17 @@ def read_table(
     keep: Iterable[str] = (),
     category: Iterable[str] = (),
 ) -> Table:
-    r"""Read a table and find out what its columns hold.
+    r"""Read a table and infer what its columns hold.
 
     Parameters
     ----------
     source : str, path or binary file
-        A CSV or Parquet file, packed by gzip or not; ``-`` for standard input. Separator, encoding
-        and decimal sign of a CSV file are found out.
+        A CSV or Parquet file, compressed by gzip or not; ``-`` for standard input. Separator,
+        encoding and decimal point of a CSV file are detected.
     target : str
         The column with the classes.
     drop : iterable of str
-        Columns to leave out.
+        Columns to skip.
     keep : iterable of str
         Columns to use although they look like identifiers.
     category : iterable of str
@@ -87,7 +87,7 @@ def read_table(
     Raises
     ------
     TableError
-        If the file cannot be used; the message is a sentence that says why.
+        If the file cannot be used; the message says why, and what to do.
 
     Examples
     --------
@@ -134,9 +134,9 @@ def table_of_frame(
     target, drop, keep, category
         As in `read_table`.
     decimal : str
-        The decimal sign of numbers that are strings.
+        The decimal point of numbers that are strings.
     where : str
-        The name of the table, for sentences.
+        The name of the table, for messages.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def table_of_frame(
     notes = []
     if not labelled.all():
         count = int((~labelled).sum())
-        notes.append(f"{count} {'row has' if count == 1 else 'rows have'} no {target!r}: left out.")
+        notes.append(f"{count} {'row has' if count == 1 else 'rows have'} no {target!r}: skipped.")
     if not labelled.any():
         raise TableError(f"No row of {where} has a class in {target!r}.")
     frame = frame[labelled]
@@ -172,7 +172,7 @@ def table_of_frame(
     used = tuple(column for column in columns if column.kind != "left out")
     if not used:
         raise TableError(
-            f"{where} has no column to learn from beside {target!r}. {' '.join(notes)}".strip()
+            f"{where} has no column to learn from except {target!r}. {' '.join(notes)}".strip()
         )
     X = {one.name: _values(frame[one.name], one, decimal) for one in used}
     rows = np.flatnonzero(labelled) + 1
@@ -188,9 +188,9 @@ def class_labels(values: Any, decimal: str = ".", where: str = "The table") -> N
     values : Series
         The column with the classes; none missing.
     decimal : str
-        The decimal sign of numbers that are strings.
+        The decimal point of numbers that are strings.
     where : str
-        The name of the table, for sentences.
+        The name of the table, for messages.
 
     Returns
     -------
@@ -208,13 +208,13 @@ def class_labels(values: Any, decimal: str = ".", where: str = "The table") -> N
     if len(distinct) > MOST_CLASSES and len(distinct) > len(words) / 2:
         raise TableError(
             f"The target {values.name!r} of {where} has {len(distinct)} different values in "
-            f"{len(words)} rows; these are no classes."
+            f"{len(words)} rows; these are not classes. Name another column."
         )
     return words.astype(str)
 
 
 def check_classes(y: NDArray[Any], target: str, least: int = 2) -> None:
-    """Refuse a single class, and a class with too few rows to learn and to judge.
+    """Refuse a single class, and classes with too few rows to learn and to test.
 
     Parameters
     ----------
@@ -228,14 +228,14 @@ def check_classes(y: NDArray[Any], target: str, least: int = 2) -> None:
     labels, counts = np.unique(y, return_counts=True)
     if len(labels) < 2:
         raise TableError(
-            f"The target {target!r} has one class only, {labels.tolist()[0]!r}; there is nothing "
-            "to tell apart."
+            f"The target {target!r} has only one class, {labels.tolist()[0]!r}; "
+            "at least two are needed."
         )
     if counts.min() < least:
         label, count = labels.tolist()[int(counts.argmin())], int(counts.min())
         raise TableError(
             f"Class {label!r} has {count} {'row' if count == 1 else 'rows'}; at least {least} are "
-            "needed to learn it and to judge it. Add rows, leave the class out, or merge it with "
+            "needed to learn it and to test it. Add rows, remove the class, or merge it with "
             "another."
         )
 
@@ -246,8 +246,8 @@ def _is_whole(word: str) -> bool:
 
 def _no_classes(name: Any, count: int, where: str) -> str:
     return (
-        f"The target {name!r} of {where} has {count} different numbers, so that it looks like a "
-        "quantity and not like classes; put it into ranges first."
+        f"The target {name!r} of {where} has {count} different numbers, so it looks like a "
+        "quantity, not like classes; divide it into ranges first."
     )
 
 
@@ -262,8 +262,8 @@ def _notes(columns: list[Column]) -> list[str]:
         words = ", ".join(f"{column.name!r} {column.missing}" for column in gaps[:6])
         more = "" if len(gaps) <= 6 else f" and {len(gaps) - 6} more columns"
         notes.append(
-            f"Missing values ({words}{more}): numbers become the median, categories one of their "
-            "own."
+            f"Missing values ({words}{more}): numbers become the median, categories a "
+            "separate category."
         )
     return notes
 
@@ -271,14 +271,14 @@ def _notes(columns: list[Column]) -> list[str]:
 def _check_target(file: TableFile, target: str) -> None:
     if target in file.names:
         if len(file.names) == 1:
-            raise TableError(f"{file.name} has one column only, {target!r}; nothing to learn from.")
+            raise TableError(f"{file.name} has only one column, {target!r}; nothing to learn from.")
         return
     if len(file.names) == 1:
-        raise TableError(f"{file.name} has one column only, {file.names[0]!r}, and no {target!r}.")
+        raise TableError(f"{file.name} has only one column, {file.names[0]!r}, and no {target!r}.")
     if file.dialect is not None and looks_like_data(file.dialect.header):
         raise TableError(
             f"{file.name} has no column {target!r}: its first line looks like data, not like a "
-            "header; add a line with the names of the columns."
+            "header; add a line with the column names."
         )
     raise TableError(f"{file.name} has no column {target!r}. {suggestion(target, file.names)}")
 
@@ -288,6 +288,6 @@ def _check_known(file: TableFile, **options: Iterable[str]) -> None:
         for name in names:
             if name not in file.names:
                 raise TableError(
-                    f"{option} names {name!r}, which is no column of {file.name}. "
+                    f"{option} names {name!r}, which is not a column of {file.name}. "
                     f"{suggestion(name, file.names)}"
                 )

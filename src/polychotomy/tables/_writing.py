@@ -50,7 +50,7 @@ class TableWriter:
     stream : binary file
         Where to.
     parquet : bool
-        Parquet in place of CSV.
+        Parquet instead of CSV.
 
     Examples
     --------
