@@ -86,7 +86,7 @@ def test_a_cluster_that_vanishes_is_said_to(cluster, tmp_path):
 
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "0.2s"}),
-        pytest.raises(ConnectionError, match="What was finished is recorded; run again to go on"),
+        pytest.raises(ConnectionError, match="Finished units are recorded; run again to continue"),
     ):
         run_study(
             work,
@@ -114,7 +114,7 @@ def test_threads_of_a_worker_that_lie_idle_are_pointed_out():
         distributed.Client(
             processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None
         ) as client,
-        pytest.warns(UserWarning, match="has 2 threads, of which one is used: start as many"),
+        pytest.warns(UserWarning, match="has 2 threads, but only one is used: start as many"),
     ):
         DaskCluster(client=client).run(units(2), "study_tasks:compute", lambda *_: None)
 

@@ -105,7 +105,7 @@ def test_a_worker_that_is_set_up_wrongly_stops_the_study(executor, tmp_path):
 
 
 def test_a_library_with_other_results_is_refused():
-    with pytest.raises(WorkerError, match="asks for version 0 of the library's results, and the"):
+    with pytest.raises(WorkerError, match="needs version 0 of the library's results, but the"):
         perform("study_tasks:compute", Unit("s", "d", "c", 0, "svm", {}, results_version=0))
 
 
@@ -146,7 +146,9 @@ def test_workers_end_when_the_driver_cannot_record(tmp_path):
 def test_workers_that_cannot_start_are_no_fault_of_the_units(monkeypatch):
     # As in a script without a guard: the new process ends before it is at work.
     monkeypatch.setattr(executors, "_serve", os._exit)
-    with pytest.raises(RuntimeError, match=r"end by exit code 1 before .* __name__ == '__main__'"):
+    with pytest.raises(
+        RuntimeError, match=r"end with exit code 1 before .* __name__ == '__main__'"
+    ):
         LocalProcesses(2).run(units(4), "study_tasks:compute", lambda unit, outcome: None)
     assert own_children() == []
 

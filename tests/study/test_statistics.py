@@ -421,7 +421,7 @@ def test_printed_differences_without_a_deviation():
         (lambda: rank_methods([[1.0, 2.0]], ["a", "a"]), "must be 2 different names"),
         (lambda: average_ranks([[1.0, np.inf]]), "scores has an infinite value in row 0"),
         (lambda: critical_difference(1, 5), "at least two methods"),
-        (lambda: critical_difference(3, 5, alpha=5), "alpha must lie between 0 and 1"),
+        (lambda: critical_difference(3, 5, alpha=5), "alpha must be between 0 and 1"),
         (lambda: Printed.parse("about 7", 20), "'about 7' is not a mean and deviation"),
         (lambda: compare_with_printed(Summary(1.0, 1.0, 2), Printed(1.0, 1.0, 0)), "at least 1"),
     ],

@@ -37,9 +37,9 @@ class Dataset:
     source : {"folder", "generated", "scikit-learn", "openml"}
         Where it came from.
     exact : bool
-        Whether what was read holds the rows that are known, whatever their order.
+        Whether the rows are those of the papers, in any order.
     checksum : str
-        The SHA-256 of the rows as loaded, in their order, for a study to write down.
+        The SHA-256 of the rows as loaded, in their order; studies record it.
 
     Examples
     --------
@@ -72,14 +72,14 @@ class Dataset:
     __repr__ = __str__
 
     def copy(self) -> Dataset:
-        """Return a data set with arrays of its own."""
+        """Return a copy of the data set, with its own arrays."""
         split = None if self.split is None else self.split.copy()
         return replace(
             self, X=self.X.copy(), y=self.y.copy(), continuous=self.continuous.copy(), split=split
         )
 
     def filled(self, rows: ArrayLike) -> FloatArray:
-        """Return X with the means of some rows, the training part, in place of missing values."""
+        """Return X with missing values replaced by the means of the training rows."""
         means = np.nanmean(self.X[np.asarray(rows)], axis=0)
         return np.where(np.isnan(self.X), means, self.X)
 
@@ -119,14 +119,14 @@ def checksum(X: FloatArray, y: NDArray[Any], split: NDArray[Any] | None = None) 
 
 
 def content(X: FloatArray, y: NDArray[Any], split: NDArray[Any] | None = None) -> str:
-    """Return the SHA-256 of the rows, whatever their order."""
+    """Return the SHA-256 of the rows, independent of their order."""
     return sha256(b"".join(sorted(_row_bytes(X, y, split)))).hexdigest()
 
 
 def disagreement(
     X: FloatArray, y: NDArray[Any], split: NDArray[Any] | None, facts: Facts
 ) -> str | None:
-    """Say in what a data set is not the papers', or return None if it is."""
+    """Return how a data set differs from the papers', or None if it does not."""
     if X.shape != (facts.rows, facts.inputs):
         return (
             f"it has {X.shape[0]} rows and {X.shape[1]} inputs, "

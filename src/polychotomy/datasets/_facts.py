@@ -1,4 +1,4 @@
-"""What is known about a data set, and how it is told."""
+"""What is known about a data set, and how it is described."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Facts:
     feature_names : tuple of str
         The inputs.
     discrete : frozenset of str
-        The inputs that are yes or no, grades, or codes; the others are continuous, which is to
-        say numbers on a scale. DUAN03 and DUAN05 normalise the continuous inputs only, VANGESTEL
+        The inputs that are yes or no, grades, or codes; the others are continuous: numbers
+        on a scale. DUAN03 and DUAN05 normalise the continuous inputs only, VANGESTEL
         all of them.
     papers : str
         The papers that use it, and under which name.
     notes : str
-        What to know before comparing with the papers.
+        What to know before a comparison with the papers.
     citation, licence : str
         Whom to cite, and the terms.
     openml : int or None
@@ -41,7 +41,7 @@ class Facts:
     generated, scikit_learn : bool
         Whether it can be generated, and whether it comes with scikit-learn.
     differs : mapping of str to str
-        The sources whose rows are not the papers', and in what they differ.
+        The sources whose rows are not the papers', and how they differ.
     content : str
         The SHA-256 of the rows as a set, in any order.
     checksum : str
@@ -98,7 +98,7 @@ class Facts:
         return tuple(source for source, there in known if there)
 
     def ways(self) -> str:
-        """Say how the data can be had, one way a line."""
+        """Return how to get the data, one way per line."""
         lines = []
         for source in self.sources:
             way = WAYS[source].format(name=self.name, openml=self.openml)

@@ -37,7 +37,7 @@ def names() -> list[str]:
 
 
 def facts(name: str) -> Facts:
-    """Say what is known about a data set.
+    """Return what is known about a data set.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def load(
     name : str
         One of `names`.
     source : {"auto", "folder", "generated", "scikit-learn", "openml"}, default="auto"
-        Where to take it from. "auto" tries, in this order: the folder, if it has the file; a
-        generator or scikit-learn; OpenML. It leaves out sources whose rows are known not to be
+        The source. "auto" tries, in this order: the folder, if it has the file; a
+        generator or scikit-learn; OpenML. It skips sources whose rows are known not to be
         the papers' (see `Facts.differs`), unless ``exact=False``.
     folder : path, default=None
         A folder with files ``name.csv.gz`` or ``name.csv``: a header row, the inputs, then
@@ -98,12 +98,12 @@ def load(
     n_rows : int, default=None
         For waveform and led: how many rows to draw; as many as in the papers by default.
     missing : {"keep", "drop"}, default="keep"
-        What to do with rows that miss a value. Only dermatology has any: 8 ages of 366.
+        What to do with rows that have missing values. Only dermatology has any: 8 ages of 366.
         VANGESTEL counts 366 rows, so the rows are kept by default, with NaN for the age; the
         paper does not say what it put there. ``Dataset.filled(rows)``, or ``SimpleImputer()``
         before the classifier, puts the mean of the training part in its place.
     drop_constant : bool, default=False
-        Leave out inputs that have one value only: one of segment's 19 (DUAN03 counts 19), and 3
+        Skip inputs with only one value: one of segment's 19 (DUAN03 counts 19), and 3
         of the 64 of digits.
     exact : bool, default=True
         Refuse data whose rows are not those of the papers. Samples of a law that were asked for
@@ -112,12 +112,12 @@ def load(
     Returns
     -------
     dataset : Dataset
-        With arrays of its own, although a file is read only once in a process.
+        It has its own arrays, although a file is read only once in a process.
 
     Raises
     ------
     FileNotFoundError
-        If no source has it. The sentence says the ways to get it.
+        If no source has it. The message lists the ways to get it.
     ValueError
         If what was read is not the data of the papers, or an option does not fit.
 
@@ -191,12 +191,12 @@ def _first(known: Facts, place: Path | None, exact: bool) -> Dataset:
         if source == "folder" and (place is None or file_of(known.name, place) is None):
             continue
         return _checked(known, source, place, exact, 0, None)
-    raise _not_at_hand(known, "" if place is None else f"There is no file of it in {place}.")
+    raise _not_available(known, "" if place is None else f"There is no file of it in {place}.")
 
 
-def _not_at_hand(known: Facts, why: str) -> FileNotFoundError:
+def _not_available(known: Facts, why: str) -> FileNotFoundError:
     return FileNotFoundError(
-        f"The data set {known.name!r} is not at hand. {why}{' ' if why else ''}Ways to get it:\n"
+        f"The data set {known.name!r} is not available. {why}{' ' if why else ''}Ways to get it:\n"
         f"{known.ways()}"
     )
 
@@ -213,11 +213,11 @@ def _refuse(known: Facts, source: str, place: Path | None, exact: bool) -> None:
                 f'source="folder" needs folder=... or the environment variable {VARIABLE}.'
             )
         if file_of(known.name, place) is None:
-            raise _not_at_hand(known, f"There is no file of it in {place}.")
+            raise _not_available(known, f"There is no file of it in {place}.")
     if exact and source != "generated" and source in known.differs:
         raise ValueError(
             f"{known.name} from {source} is not the papers' data: {known.differs[source]}. Pass "
-            "exact=False to take it nevertheless."
+            "exact=False to use it anyway."
         )
 
 
@@ -232,10 +232,10 @@ def _checked(
         where = source if path is None else path
         raise ValueError(
             f"{known.name} from {where} is not the papers' data: {problem}. Pass exact=False to "
-            "take it nevertheless."
+            "use it anyway."
         )
     feature_names = known.feature_names if problem is None else raw.feature_names
-    # Other sources may name the same inputs otherwise.
+    # Other sources may use other names for the same inputs.
     inputs = known.feature_names if raw.X.shape[1] == known.inputs else feature_names
     continuous = np.array([name not in known.discrete for name in inputs])
     return Dataset(
@@ -256,7 +256,7 @@ def _checked(
 def _read(
     name: str, source: str, path: Path | None, changed: int | None, seed: int, n_rows: int | None
 ) -> tuple[Raw, str | None, str]:
-    """Read a data set once in a process, say in what it is not the papers', and sum it up.
+    """Read a data set once in a process; return how it differs from the papers', and checksums.
 
     `changed` is the time of the file's last change: a file that has changed is read again.
     """
@@ -271,6 +271,6 @@ def _read(
         try:
             raw = from_openml(known)
         except (OSError, HTTPException) as error:
-            raise _not_at_hand(known, f"OpenML could not be reached ({error}).") from error
+            raise _not_available(known, f"OpenML could not be reached ({error}).") from error
     problem = disagreement(raw.X, raw.y, raw.split, known)
     return raw, problem, checksum(raw.X, raw.y, raw.split)

@@ -23,7 +23,7 @@ NUMBER_OF_TEXT = {"false": 0.0, "true": 1.0, "": np.nan, "?": np.nan}
 
 @dataclass(frozen=True)
 class Raw:
-    """What a source gave: inputs, classes, names of the inputs, and parts if it has them."""
+    """The contents of a source: inputs, classes, names of the inputs, and parts if it has them."""
 
     X: FloatArray
     y: NDArray[Any]
@@ -136,7 +136,7 @@ def _decoded(codes: FloatArray, texts: list[str]) -> FloatArray:
 
 
 def _renamed(y: NDArray[Any], facts: Facts) -> NDArray[Any]:
-    """Name the classes as the papers do, told apart by their sizes if the names are others."""
+    """Name the classes as the papers do; if the names differ, match them by their sizes."""
     counts = Counter(y.tolist())
     if set(counts) == set(facts.classes):
         return y

@@ -327,7 +327,7 @@ ENTRIES = [
         discrete=frozenset(ZOO_INPUTS) - {"legs"},
         title="Zoo",
         papers="VANGESTEL (zoo)",
-        notes="The animals' names are left out. legs is a number (0, 2, 4, 5, 6 or 8), as the "
+        notes="The animals' names are not used. legs is a number (0, 2, 4, 5, 6 or 8), as the "
         "paper's 16 inputs imply; the others are 0 or 1.",
         citation=f"Forsyth, R. (1990), Zoo, {UCI}",
         openml=62,

@@ -35,9 +35,9 @@ class DaskCluster:
     n_workers : int, optional
         The number of workers of the local cluster; by default the number of cores.
     client : distributed.Client, optional
-        A client of the cluster to use, in place of an address. It is left open.
+        A client of the cluster, instead of an address. It stays open.
     patience : float, default=300.0
-        For how many seconds to wait for workers when there are none.
+        The seconds to wait for workers when there are none.
 
     Examples
     --------
@@ -79,8 +79,8 @@ class DaskCluster:
                 foreman.work(Backlog(units))
             except OSError as error:
                 raise ConnectionError(
-                    f"The Dask cluster cannot be reached any more ({error}). What was finished is "
-                    "recorded; run again to go on."
+                    f"The Dask cluster can no longer be reached ({error}). Finished units are "
+                    "recorded; run again to continue."
                 ) from error
             finally:
                 foreman.cancel()
@@ -116,14 +116,14 @@ class DaskCluster:
                 client = make.Client(where, set_as_default=False)
             except OSError as error:
                 raise ConnectionError(
-                    f"There is no Dask scheduler at {where}; see that it runs and that the address "
-                    f"is right ({error})."
+                    f"There is no Dask scheduler at {where}; check that it runs and that the "
+                    f"address is right ({error})."
                 ) from error
             yield stack.enter_context(client)
 
 
 class _Foreman:
-    """Keeps one unit on each worker of a cluster, and sees who dies."""
+    """Keeps one unit on each worker of a cluster, and notices workers that die."""
 
     def __init__(self, client: Any, task: str, on_done: OnDone, patience: float) -> None:
         self.client, self.task, self.on_done, self.patience = client, task, on_done, patience
@@ -149,7 +149,7 @@ class _Foreman:
             self.collect(backlog)
 
     def waiting(self, backlog: Backlog, workers: dict[str, int]) -> bool:
-        """Whether there is work left that only lacks a worker."""
+        """Whether units are waiting for a worker."""
         if workers:
             return False
         unit = backlog.take()
@@ -171,7 +171,7 @@ class _Foreman:
             if threads > 1 and address not in self.warned:
                 self.warned.add(address)
                 warnings.warn(
-                    f"The Dask worker {address} has {threads} threads, of which one is used: start "
+                    f"The Dask worker {address} has {threads} threads, but only one is used: start "
                     "as many workers as cores, with one thread each.",
                     stacklevel=2,
                 )
@@ -190,7 +190,7 @@ class _Foreman:
         future.add_done_callback(lambda future: self.news.put((address, future)))
 
     def collect(self, backlog: Backlog) -> None:
-        """Wait for news, and hand over what is done."""
+        """Wait for workers, and hand over finished outcomes."""
         try:
             address, future = self.news.get(timeout=_LOOK_SECONDS)
         except Empty:
@@ -206,7 +206,7 @@ class _Foreman:
             self.on_done(unit, outcome)
 
     def outcome(self, future: Any) -> Outcome | None:
-        """Return the outcome of a future that is done, or None if its worker died."""
+        """Return the outcome of a finished future, or None if its worker died."""
         from distributed import KilledWorker
 
         if future.status in ("cancelled", "lost"):

@@ -1,4 +1,4 @@
-"""Executors: where the units of a study run. `DaskCluster` is in a file of its own."""
+"""Executors: where units run. `DaskCluster` is in `cluster`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FAILED_STARTS_ALLOWED = 2
 
 
 class Executor(Protocol):
-    """What a study needs of an executor: anything with this method will do.
+    """The interface of an executor: any object with this method can be one.
 
     Examples
     --------
@@ -33,12 +33,12 @@ class Executor(Protocol):
     """
 
     def run(self, units: Iterable[Unit], task: str, on_done: OnDone) -> None:
-        """Run a task on units, and hand over each outcome when it is there.
+        """Run a task on units, and hand over each outcome when it is ready.
 
         Parameters
         ----------
         units : iterable of Unit
-            They are asked for one at a time, when there is somebody to work on them.
+            They are taken one at a time, when a worker is free.
         task : str
             The task as ``"package.module:function"``.
         on_done : callable
@@ -48,9 +48,9 @@ class Executor(Protocol):
 
 
 class InProcess:
-    """Run the units one after the other in this process.
+    """Run the units one after another in this process.
 
-    Nothing is between a task and this process: one that crashes takes the driver with it.
+    A task that crashes ends this process too.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class InProcess:
 
 
 class Backlog:
-    """The units still to be run, and how often the worker of each has died.
+    """The units still to run, and how often the worker of each has died.
 
     A unit whose worker died comes back after all others, when fewer neighbours compete for
     memory; when its worker dies again, the unit has failed.
@@ -79,7 +79,7 @@ class Backlog:
     Parameters
     ----------
     units : iterable of Unit
-        What is to be run.
+        The units to run.
 
     Examples
     --------
@@ -107,24 +107,24 @@ class Backlog:
         return unit
 
     def put_back(self, unit: Unit) -> None:
-        """Take back a unit that nobody has begun, to be the next one.
+        """Take back a unit that no worker has started; it will be the next one.
 
         Parameters
         ----------
         unit : Unit
-            What was taken.
+            The unit.
         """
         self._returned.append(unit)
 
     def lost(self, unit: Unit, how: str) -> Outcome | None:
-        """Note that the worker of a unit died; return the unit's outcome if it is to blame.
+        """Record that the worker of a unit died; return a failure if the unit is to blame.
 
         Parameters
         ----------
         unit : Unit
-            What it was working on.
+            The unit of the worker.
         how : str
-            What the worker died of.
+            How the worker died.
         """
         self._deaths[unit.key] += 1
         deaths = self._deaths[unit.key]
@@ -192,17 +192,17 @@ def usable_cores() -> int:
 
 
 def _context() -> BaseContext:
-    """Return how processes are started: never by a fork of the driver, which has threads."""
+    """Return how to start processes: never by a fork of the driver, which has threads."""
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
-    # Workers are forked from a process that has imported the library once and does nothing else.
+    # Workers are forked from a server process that has only imported the library.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
     return context
 
 
 class _Worker:
-    """A process with a pipe to it, and the unit that it works on."""
+    """A process with a pipe to it, and its current unit."""
 
     def __init__(self, task: str) -> None:
         context = _context()
@@ -218,14 +218,14 @@ class _Worker:
 
     def give(self, unit: Unit) -> None:
         self.unit = unit
-        # If the worker is dead by now, the next look at its pipe says so.
+        # If the worker has died, the next read from its pipe notices.
         try:
             self.pipe.send(unit)
         except OSError:
             return
 
     def answer(self) -> Outcome | None:
-        """Return the outcome of the unit, or None if it is not there yet."""
+        """Return the outcome of the unit, or None if it is not ready."""
         alive = self._process.is_alive()  # asked first: a last message may precede the death
         if not self.pipe.poll():
             if not alive:
@@ -242,7 +242,7 @@ class _Worker:
         return None
 
     def last_words(self) -> str:
-        """Say how the process ended."""
+        """Return how the process ended, in words."""
         self._process.join(5)
         code = self._process.exitcode
         if code is not None and code < 0:
@@ -285,7 +285,7 @@ class _Shift:
             worker.give(unit)
 
     def collect(self, patience: float) -> None:
-        """Wait for news, and hand over what is done."""
+        """Wait for workers, and hand over finished outcomes."""
         wait([worker.pipe for worker in self.busy], patience)
         for worker in [worker for worker in self.busy if not worker.torn]:
             unit = worker.unit
@@ -302,7 +302,7 @@ class _Shift:
                 self.on_done(unit, outcome)
 
     def bury(self, worker: _Worker, unit: Unit) -> Outcome | None:
-        """Remove a dead worker; return the outcome of its unit if that killed workers before."""
+        """Remove a dead worker; return a failure if its unit has killed workers before."""
         how = worker.last_words()
         self.busy.remove(worker)
         worker.stop()
@@ -312,7 +312,7 @@ class _Shift:
         self.failed_starts += 1
         if self.failed_starts > _FAILED_STARTS_ALLOWED:
             raise RuntimeError(
-                f"Worker processes end by {how} before they start work. A script that runs a "
+                f"Worker processes end with {how} before they start work. A script that runs a "
                 "study in processes must do so under: if __name__ == '__main__'."
             )
         self.backlog.put_back(unit)
@@ -325,10 +325,10 @@ class _Shift:
 
 def _serve(pipe: Connection, task: str, folder: str, environment: dict[str, str]) -> None:
     """Work on units from a pipe until it is closed: the main function of a worker process."""
-    # Ctrl-C in a terminal reaches all processes; the driver's decides what to do about it.
+    # Ctrl-C in a terminal reaches all processes; only the driver reacts to it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    # The process that this one was forked from may be older than the driver's present setting.
+    # The server process may have started before the driver changed its settings.
     os.chdir(folder)
     os.environ.update(environment)
     # For libraries that a task loads later; those loaded already are limited by `perform`.
@@ -351,7 +351,7 @@ def _answer(task: str, unit: Unit) -> Outcome | BaseException:
 
 
 def _end_with_parent() -> None:
-    """End this process when the driver is gone, in the middle of a unit if need be."""
+    """End this process when the driver is gone, even in the middle of a unit."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])

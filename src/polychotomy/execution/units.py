@@ -1,4 +1,4 @@
-"""The values of a study: a unit of work, what each method scored, and how the unit ended."""
+"""The values of a study: a unit of work, the result of each method, and the outcome of a unit."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import numpy as np
 
 RESULTS_VERSION = 2
 """Part of every unit's key. Raise it when a change of the library changes any result: all units
-are then new, and nothing that an older library computed is taken for theirs."""
+are then new, and results of an older library are not mixed with new ones."""
 
 
 def plain(value: Any, where: str, *, finite: bool = False) -> Any:
-    """Return a copy of `value` made of JSON's types alone, or say what in it is not.
+    """Return a copy of `value` that consists of JSON's types only, or raise an error.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def plain(value: Any, where: str, *, finite: bool = False) -> Any:
         return value
     if isinstance(value, float):
         if finite and not math.isfinite(value):
-            raise ValueError(f"{where} is {value}, which JSON has no word for; write it as text.")
+            raise ValueError(f"{where} is {value}, which JSON cannot represent; write it as text.")
         return value
     if isinstance(value, list | tuple):
         return [plain(item, f"{where}[{i}]", finite=finite) for i, item in enumerate(value)]
@@ -57,7 +57,7 @@ def plain(value: Any, where: str, *, finite: bool = False) -> Any:
 
 
 def canonical(value: Any) -> str:
-    """Write a plain value as JSON that is the same text for equal values.
+    """Write a plain value as JSON, the same text for equal values.
 
     Examples
     --------
@@ -89,9 +89,9 @@ class Unit:
     study : str
         The name of the study.
     dataset : str
-        The name of the data set, which workers load by themselves.
+        The name of the data set, which workers load themselves.
     dataset_checksum : str
-        The checksum of its content, so that other data of the same name is other work.
+        The checksum of its content: other data with the same name are other units.
     partition : int
         The number of the partition into training and test rows.
     sweep : str
@@ -100,7 +100,7 @@ class Unit:
         Everything else that determines the result (the task or protocol, methods, grids, sizes,
         seed), in types that JSON has.
     cost : float, default=0.0
-        A hint: units with a greater cost start first. It is no part of the key.
+        A hint: units with a greater cost start first. It is not part of the key.
     results_version : int, default=RESULTS_VERSION
         The version of the library's numbers. The versions of Python, NumPy and so on are recorded
         beside each result, and are no part of the key: a minor update of NumPy in the middle of a
@@ -178,7 +178,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class MethodResult:
-    """What one method of a unit scored, or why it could not.
+    """The result of one method of a unit, or why there is none.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class MethodResult:
     warnings : sequence of str, optional
         The warnings of its fit.
     failure : str or None, default=None
-        Why there is no result.
+        Why there is no result, if it failed.
 
     Examples
     --------
@@ -229,7 +229,7 @@ class MethodResult:
             if value is not None:
                 if math.isnan(value):
                     raise ValueError(
-                        f"{where} has {name} NaN; give a failure that says why, in its place."
+                        f"{where} has {name} NaN; give a failure that says why instead."
                     )
                 object.__setattr__(self, name, float(value))
         object.__setattr__(self, "warnings", tuple(str(text) for text in self.warnings))
@@ -239,7 +239,7 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a unit ended: with the results of its methods, or with a reason for their lack.
+    """How a unit ended: with the results of its methods, or with a failure.
 
     Parameters
     ----------
@@ -248,11 +248,11 @@ class Outcome:
     failure : str or None, default=None
         Why the unit as a whole has no results.
     traceback : str or None, default=None
-        Where it failed.
+        The traceback of the failure.
     seconds : float, default=0.0
         How long it took.
     versions : mapping of str to str, optional
-        The versions of all that computed it.
+        The versions of the software that computed it.
 
     Examples
     --------

@@ -23,7 +23,7 @@ _DATASETS_KEPT = 4
 
 
 class WorkerError(RuntimeError):
-    """A worker that cannot do any work as it is set up: the study stops and says why.
+    """A worker is not set up correctly: the study stops with this message.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class WorkerError(RuntimeError):
 
 
 def example(unit: Unit) -> list[MethodResult]:
-    """Run a task that takes no time, to try stores and executors with.
+    """Run a task that takes no time, to test stores and executors.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def load_task(name: str) -> Task:
 
 
 def perform(task: str, unit: Unit) -> Outcome:
-    """Run one unit, and return how it ended.
+    """Run one unit, and return its outcome.
 
     BLAS and OpenMP get one thread, so that the result does not depend on the number of cores. An
     exception of the task is an outcome like any other; only `WorkerError` is raised.
@@ -85,7 +85,7 @@ def perform(task: str, unit: Unit) -> Outcome:
     task : str
         The task as ``"package.module:function"``.
     unit : Unit
-        What to run it on.
+        The unit to run.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def perform(task: str, unit: Unit) -> Outcome:
     """
     if unit.results_version != RESULTS_VERSION:
         raise WorkerError(
-            f"The unit asks for version {unit.results_version} of the library's results, and the "
+            f"The unit needs version {unit.results_version} of the library's results, but the "
             f"library on {platform.node()} has version {RESULTS_VERSION}. Install the same "
             "version of polychotomy everywhere."
         )
@@ -133,7 +133,7 @@ def _checked(results: Any, task: str) -> tuple[MethodResult, ...]:
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions of all that can change a result, the CPU's BLAS kernels included.
+    """Return the versions of everything that can change a result, BLAS kernels included.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def _loaded(name: str, checksum: str, load: Callable[[str], Any]) -> Any:
         ) from error
     if dataset.checksum != checksum:
         raise WorkerError(
-            f"The data set {name!r} on {platform.node()} is not the driver's: its checksum is "
-            f"{dataset.checksum!r}, not {checksum!r}. Give all workers the same files."
+            f"The data set {name!r} on {platform.node()} differs from the driver's: its checksum "
+            f"is {dataset.checksum!r}, not {checksum!r}. Give all workers the same files."
         )
     return dataset

@@ -1,8 +1,8 @@
 """Statistics of a study: means, paired tests, ranks of methods, differences to printed results.
 
-Throughout, NaN stands for a run that failed. A failed run is left out together with its partner
-in paired tests, and a data set on which any method failed is left out of a ranking; how many were
-left out is always part of the result. Infinite values are refused.
+Throughout, NaN means a failed run. Paired tests skip a failed run together with its partner, and a
+ranking skips data sets on which any method failed; the result always says how many were skipped.
+Infinite values are refused.
 
 A test that cannot be made, for want of pairs or of data sets, has NaN for its statistic and its
 p-value.

@@ -13,7 +13,7 @@ from ..core.types import FloatArray
 from ._runs import run_array
 
 ALTERNATIVES = ("less", "greater", "two-sided")
-# Beyond this many pairs the signed-rank distribution is as good as normal.
+# With more pairs than this the signed-rank distribution is practically normal.
 MOST_EXACT_PAIRS = 100
 
 
@@ -24,13 +24,13 @@ class PairedTest:
     Attributes
     ----------
     test : str
-        Which test, and its alternative.
+        The name of the test, and its alternative.
     statistic, p_value : float
         NaN if there were too few pairs.
     difference : float
         The mean of first minus second.
     n_pairs, n_dropped : int
-        The pairs that count, and those left out because a run failed.
+        The pairs that count, and those skipped because a run failed.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def paired_t_test(first: ArrayLike, second: ArrayLike, alternative: str = "less"
     first, second : array-like of shape (n_runs,)
         The figures of both methods on the same partitions.
     alternative : {"less", "greater", "two-sided"}, default="less"
-        What is claimed of the first method's mean.
+        The claim about the first method's mean.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def paired_t_test(first: ArrayLike, second: ArrayLike, alternative: str = "less"
 
     Notes
     -----
-    If all differences are zero nothing speaks for either method: the statistic is 0 (p = 0.5
+    If all differences are zero, neither method is favoured: the statistic is 0 (p = 0.5
     one-sided, 1 two-sided). If they all have one other value it is infinite.
 
     Random partitions share rows, so that for claims beyond these rows the runs are not
@@ -94,7 +94,7 @@ def corrected_t_test(
     """Compare two methods by the corrected resampled t-test of Nadeau and Bengio (2003).
 
     The variance of the mean difference over J random partitions is taken to be
-    ``(1 / J + n_test / n_train) * s^2`` in place of ``s^2 / J``, because the training parts
+    ``(1 / J + n_test / n_train) * s^2`` instead of ``s^2 / J``, because the training parts
     overlap.
 
     Parameters
@@ -104,7 +104,7 @@ def corrected_t_test(
     test_to_train : float
         The number of test rows over the number of training rows, 0.5 for 2/3 against 1/3.
     alternative : {"less", "greater", "two-sided"}, default="less"
-        What is claimed of the first method's mean.
+        The claim about the first method's mean.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def _t_test(
     if n < 2:
         return PairedTest(test, np.nan, np.nan, mean, n, n_dropped)
     error = differences.std(ddof=1) * np.sqrt(1 / n + ratio)
-    # Equal differences can have a deviation that is not quite zero.
+    # By rounding, equal differences can have a deviation that is not exactly zero.
     if np.ptp(differences) == 0:
         statistic = float(np.sign(mean) * np.inf) if mean else 0.0
     else:
@@ -157,7 +157,7 @@ def wilcoxon_test(
     first, second : array-like of shape (n_pairs,)
         The figures of both methods: their means on several data sets, or runs on one.
     alternative : {"less", "greater", "two-sided"}, default="two-sided"
-        What is claimed of the first method.
+        The claim about the first method.
 
     Returns
     -------

@@ -20,7 +20,7 @@ def average_ranks(scores: ArrayLike, *, lower_is_better: bool = True) -> FloatAr
     ----------
     scores : array-like of shape (n_data_sets, n_methods)
         The figures; methods that are equal on a data set share the mean of their ranks, and data
-        sets with a NaN are left out.
+        sets with a NaN are skipped.
     lower_is_better : bool, default=True
         True for errors, False for accuracies.
 
@@ -50,7 +50,7 @@ class FriedmanTest:
         Iman and Davenport's F, with ``n_methods - 1`` and ``(n_methods - 1)(n_data_sets - 1)``
         degrees of freedom: the one to report, as the chi-square is too cautious.
     n_methods, n_data_sets, n_dropped : int
-        The methods, the data sets that count, and those left out.
+        The methods, the data sets that count, and those skipped.
 
     Examples
     --------
@@ -77,12 +77,12 @@ class FriedmanTest:
 
 
 def friedman_test(scores: ArrayLike, *, correct_ties: bool = True) -> FriedmanTest:
-    """Test whether several methods are all alike, by their ranks on several data sets.
+    """Test whether several methods perform equally, by their ranks on several data sets.
 
     Parameters
     ----------
     scores : array-like of shape (n_data_sets, n_methods)
-        The figures. Data sets with a NaN are left out.
+        The figures. Data sets with a NaN are skipped.
     correct_ties : bool, default=True
         Divide by the variance that the ranks really have, as SciPy does; False leaves out the
         correction for ties, as Demsar (2006) does.
@@ -90,7 +90,7 @@ def friedman_test(scores: ArrayLike, *, correct_ties: bool = True) -> FriedmanTe
     Returns
     -------
     result : FriedmanTest
-        With a single data set there is nothing to test: NaN. If all methods are equal everywhere
+        NaN for a single data set. If all methods are equal everywhere
         the statistics are 0. If all data sets agree on the ranks, F is infinite.
 
     Examples
@@ -110,7 +110,7 @@ def friedman_test(scores: ArrayLike, *, correct_ties: bool = True) -> FriedmanTe
     between = n * ((ranks.mean(axis=0) - middle) ** 2).sum()
     chi_square = float(n * (k - 1) * between / spread) if spread else 0.0
     left = n * (k - 1) - chi_square
-    # Less than rounding is left over if all data sets agree.
+    # If all data sets agree, what remains is rounding error.
     agreed = left <= 1e-9 * n * (k - 1)
     f = np.inf if agreed else (n - 1) * chi_square / left
     return FriedmanTest(
@@ -136,7 +136,7 @@ def critical_difference(n_methods: int, n_data_sets: int, alpha: float = 0.05) -
     n_methods, n_data_sets : int
         At least two methods, and one data set.
     alpha : float, default=0.05
-        The probability of claiming any difference where there is none.
+        The probability of claiming a difference where there is none.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def critical_difference(n_methods: int, n_data_sets: int, alpha: float = 0.05) -
             f"n_methods={n_methods} and n_data_sets={n_data_sets}."
         )
     if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}.")
+        raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}.")
     q = stats.studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_data_sets)))
 
@@ -172,8 +172,8 @@ def indistinguishable(ranks: ArrayLike, difference: float) -> list[tuple[int, ..
     Returns
     -------
     groups : list of tuple of int
-        Numbers of methods, the best first. Groups of a single method are left out, and so are
-        groups that are part of another one.
+        Numbers of methods, the best first, without groups of a single method and groups that are
+        part of another one.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def indistinguishable(ranks: ArrayLike, difference: float) -> list[tuple[int, ..
 
 @dataclass(frozen=True)
 class MethodRanking:
-    """Methods ranked over several data sets, with what can be told apart.
+    """Methods ranked over several data sets, and which of them are distinguishable.
 
     Attributes
     ----------
@@ -205,11 +205,11 @@ class MethodRanking:
     ranks : tuple of float
         Their mean ranks.
     friedman : FriedmanTest
-        Whether they are all alike.
+        The test whether all perform equally.
     critical_difference : float
         Mean ranks that are as far apart as this differ (Nemenyi); NaN without data sets.
     groups : tuple of tuple of str
-        The largest groups of methods that cannot be told apart.
+        The largest groups of methods that are not distinguishable.
     alpha : float
         The level of the critical difference.
 
@@ -255,7 +255,7 @@ def rank_methods(
     Parameters
     ----------
     scores : array-like of shape (n_data_sets, n_methods)
-        The figures. A data set with a NaN is left out.
+        The figures. Data sets with a NaN are skipped.
     methods : sequence of str
         The names of the methods.
     lower_is_better : bool, default=True
@@ -296,7 +296,7 @@ def rank_methods(
 
 
 def _complete(scores: ArrayLike) -> tuple[FloatArray, int]:
-    """Return the data sets on which no method failed, and how many there are of the others."""
+    """Return the data sets on which no method failed, and the number of the others."""
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] < 2:
         raise ValueError(

@@ -53,7 +53,7 @@ def summarise(values: ArrayLike) -> Summary:
     Parameters
     ----------
     values : array-like of shape (n_runs,)
-        One figure a run, NaN for a failed one.
+        One figure for each run, NaN for a failed one.
 
     Returns
     -------
@@ -84,7 +84,7 @@ class Printed:
     mean, deviation : float
         As printed.
     n_runs : int
-        Over how many runs.
+        The number of runs.
     mean_unit, deviation_unit : float
         The last printed digit's unit, 0.01 for two decimals: the true value lies within half of
         it. 0 for values that are exact.
@@ -110,9 +110,7 @@ class Printed:
         number = r"([-+]?(?:\d+\.?\d*|\.\d+))"
         found = re.fullmatch(rf"\s*{number}\s*(?:±|\+-|\()\s*{number}\s*\)?\s*", text)
         if not found:
-            raise ValueError(
-                f"{text!r} is not a mean and deviation such as 7.66±0.73 or 87.5(2.7)."
-            )
+            raise ValueError(f"{text!r} is not a mean and deviation like 7.66±0.73 or 87.5(2.7).")
         decimals = [len(part.partition(".")[2]) for part in found.groups()]
         units = [float(f"1e-{places}") for places in decimals]
         return cls(float(found[1]), float(found[2]), n_runs, *units)
@@ -155,7 +153,7 @@ class PrintedDifference:
 
 
 def compare_with_printed(ours: Summary, printed: Printed) -> PrintedDifference:
-    """Say how many standard errors our mean is away from a printed one.
+    """Return how many standard errors our mean is from a printed one.
 
     Parameters
     ----------
