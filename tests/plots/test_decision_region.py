@@ -118,7 +118,10 @@ def test_given_axes_and_one_held_input(can_be_read):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"features": (0, 9)}, "features has 9, which is no input; X has 4: 'input 0', 'input 1'"),
+        (
+            {"features": (0, 9)},
+            "features has 9, which is not an input; X has 4: 'input 0', 'input 1'",
+        ),
         ({"features": (0, "a")}, "features has 'a'"),
         ({"features": (1, 1)}, "two different inputs"),
         ({"features": (1,)}, "features must be two inputs"),

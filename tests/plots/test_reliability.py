@@ -192,5 +192,5 @@ def test_any_classifier_with_probabilities_will_do():
     display = ReliabilityDisplay.from_estimator(clf, X, y, n_bins=4)
     same = reliability_curves(y, clf.predict_proba(X), n_bins=4)
     assert display.curves.confidence.error == same.confidence.error
-    with pytest.raises(TypeError, match="which this RidgeClassifier has not"):
+    with pytest.raises(TypeError, match="which this RidgeClassifier does not have"):
         ReliabilityDisplay.from_estimator(RidgeClassifier().fit(X, y), X, y)

@@ -131,7 +131,7 @@ def test_a_method_of_a_sweep_is_what_its_own_search_finds():
     assert display.ax_.get_title() == "MWV_SVM"
     with pytest.raises(ValueError, match="has no negative log-likelihoods"):
         search_surface(sweep, "nll", method="MWV_SVM")
-    with pytest.raises(ValueError, match="method must say which: 'MWV_SVM' or 'PWC_PSVM'"):
+    with pytest.raises(ValueError, match="method must be one of 'MWV_SVM' or 'PWC_PSVM'"):
         search_surface(sweep)
     with pytest.raises(ValueError, match=r"Unknown method 'PWC_SVM'\. Choose 'MWV_SVM' or"):
         search_surface(sweep, method="PWC_SVM")

@@ -1,7 +1,7 @@
-"""Pictures of classifiers and searches, as scikit-learn Displays.
+"""Plots of classifiers and searches, as scikit-learn Displays.
 
-Each Display has constructors named after what it is drawn from, ``from_estimator`` and the like,
-which draw at once, into ``ax`` if it is given; `plot` draws again. What is drawn is computed apart
+Each Display has constructors named after their source, for example ``from_estimator``, which draw
+immediately, into ``ax`` if it is given; `plot` draws again. The numbers are computed separately
 from the drawing, and kept as an attribute. Mean ranks of methods with their critical difference are
 drawn by `polychotomy.study.CriticalDifferenceDisplay`.
 """

@@ -1,4 +1,4 @@
-"""What all pictures share: axes, colours, and texts that can be read on them."""
+"""What all plots share: axes, colours, and readable text."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Petroff (2021), Accessible color sequences for data visualization: told apart with any
-# deficiency of colour vision, and neither too light for white nor too dark for black.
+# Petroff (2021), Accessible color sequences for data visualization: distinguishable with any
+# colour vision deficiency, and neither too light for white nor too dark for black.
 PALETTE = (
     "#3f90da",
     "#ffa90e",
@@ -26,7 +26,7 @@ MARKERS = "os^Dv<>Ph8"
 
 
 def pyplot() -> Any:
-    """Return ``matplotlib.pyplot``, imported when something is drawn, or say how to get it."""
+    """Return ``matplotlib.pyplot``, imported on first use, or say how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -45,7 +45,7 @@ def axes(ax: Any, width: float, height: float) -> Any:
 
 
 def text_colour() -> Any:
-    """Return the colour of texts, which goes with the background in any style."""
+    """Return the colour of text, which fits the background in any style."""
     return pyplot().rcParams["text.color"]
 
 
@@ -61,7 +61,7 @@ def class_styles(n_classes: int) -> list[dict[str, Any]]:
 
 
 def put_legend(ax: Any, handles: Sequence[Any], title: str) -> None:
-    """Put a legend beside the axes if the figure makes room for it, else into them."""
+    """Put a legend next to the axes if the layout makes space for it, else into them."""
     if ax.figure.get_layout_engine() is None:
         ax.legend(handles=handles, title=title, loc="best")
         return
@@ -70,7 +70,7 @@ def put_legend(ax: Any, handles: Sequence[Any], title: str) -> None:
 
 
 def readable_on(colour: Sequence[float]) -> str:
-    """Return black or white, whichever is better read on a colour."""
+    """Return black or white, whichever is more readable on a colour."""
     # The relative luminance of the Web Content Accessibility Guidelines; 0.179 is where
     # contrasts with black and with white are equal.
     channel = np.asarray(colour[:3], dtype=float)
@@ -79,7 +79,7 @@ def readable_on(colour: Sequence[float]) -> str:
 
 
 def class_labels(classes: Any, n_classes: int) -> NDArray[Any]:
-    """Return the labels of the classes, their numbers if there are none."""
+    """Return the labels of the classes; their numbers by default."""
     labels = np.arange(n_classes) if classes is None else np.asarray(classes)
     if labels.shape != (n_classes,):
         raise ValueError(

@@ -11,7 +11,7 @@ from ..pipe.classifier import PolychotomyClassifier
 
 
 def find_classifier(estimator: Any) -> tuple[PolychotomyClassifier, list[Any]]:
-    """Return the fitted classifier within an estimator, and what transforms its inputs."""
+    """Return the fitted classifier inside an estimator, and the transformers before it."""
     steps: list[Any] = []
     found = estimator
     while not isinstance(found, PolychotomyClassifier):

@@ -16,7 +16,7 @@ class CodebookDisplay:
     Parameters
     ----------
     codebook : Codebook
-        What to draw.
+        The codebook to draw.
     classes : array-like of shape (n_classes,), default=None
         The labels of the classes; their numbers by default.
 
@@ -109,7 +109,7 @@ def draw_codebook(codebook: Codebook, ax: Any = None, classes: Sequence[Any] | N
         height = 1.2 + 0.3 * codebook.n_classes
         width = 2.0 + 0.3 * min(codebook.n_columns, 40)
         _, ax = plt.subplots(figsize=(width, height), layout="constrained")
-    # Told apart without colour as well: the negative side is light, the positive one dark.
+    # Distinguishable without colour too: the negative side is light, the positive one dark.
     colours = ListedColormap(["#fdb863", "#f0f0f0", "#542788"])
     norm = BoundaryNorm([-1.5, -0.5, 0.5, 1.5], colours.N)
     image = ax.imshow(

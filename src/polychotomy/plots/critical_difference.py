@@ -1,4 +1,4 @@
-"""A picture of mean ranks and of the methods that cannot be told apart."""
+"""Critical-difference diagrams: mean ranks, and methods that are not distinguishable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOP = 3.6
 
 
 class CriticalDifferenceDisplay:
-    """Mean ranks of methods on a line, with bars over those that cannot be told apart.
+    """Mean ranks of methods on a line, with bars over those that are not distinguishable.
 
     After Demsar (2006), figure 1: the best method is on the left; a bar joins methods whose mean
     ranks are nearer than Nemenyi's critical difference, which is drawn above.
@@ -25,7 +25,7 @@ class CriticalDifferenceDisplay:
     Parameters
     ----------
     ranking : MethodRanking
-        What to draw.
+        The ranking to draw.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class CriticalDifferenceDisplay:
         Parameters
         ----------
         scores : array-like or DataFrame of shape (n_data_sets, n_methods)
-            The figures; rows with a NaN are left out.
+            The figures; rows with a NaN are skipped.
         methods : sequence of str, default=None
             Their names; the columns of a DataFrame by default.
         lower_is_better : bool, default=True
@@ -98,7 +98,7 @@ class CriticalDifferenceDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
         color, bar_color : str, default=None and "tab:red"
-            The colours of the axis and its labels, that of texts by default, and of the bars.
+            The colour of the axis and its labels (that of text by default), and of the bars.
 
         Returns
         -------
@@ -175,7 +175,7 @@ class CriticalDifferenceDisplay:
 
 
 def _make_room(ax: Any, ends: tuple[float, float], left: float, right: float) -> None:
-    """Choose the limits of x so that labels of these widths, in pixels, fit beside the ends."""
+    """Choose the limits of x so that labels of these widths, in pixels, fit at both ends."""
     whole = ax.get_window_extent().width
     # However long the names, the ranks keep some of the width.
     unit = (ends[1] - ends[0]) / max(whole - left - right, 0.3 * whole)

@@ -1,4 +1,4 @@
-"""Which class a classifier chooses where, over two of its inputs."""
+"""Decision regions: the class that a classifier chooses, over two of its inputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..core.checks import listed
 from ..core.types import FloatArray, IntArray
 from ._drawing import PALETTE, axes, class_styles, put_legend, text_colour
 
-# Points of the grid are asked in pieces of this many, so that memory stays bounded.
+# Points of the grid are predicted in pieces of this size, so that memory stays bounded.
 ROWS_AT_ONCE = 10_000
 LARGEST_GRID = 1000
 # How far the grid goes beyond the rows, as a share of their range.
@@ -26,7 +26,7 @@ FAINT, FULL = 0.1, 0.75
 
 @dataclass(frozen=True)
 class DecisionRegions:
-    """What a classifier says on a grid over two inputs.
+    """The predictions of a classifier on a grid over two inputs.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class DecisionRegions:
     winner : ndarray of shape (grid_size, grid_size)
         The number of the chosen class, in `classes`; the first axis is that of `y`.
     probability : ndarray of shape (grid_size, grid_size) or None
-        Its probability, if the classifier has any.
+        Its probability, if the classifier has probabilities.
     classes : ndarray of shape (n_classes,)
         The class labels.
     names : tuple of str
@@ -68,20 +68,20 @@ class DecisionRegions:
 def decision_regions(
     estimator: Any, X: Any, features: Sequence[Any] = (0, 1), *, grid_size: int = 150
 ) -> DecisionRegions:
-    """Ask a classifier on a grid over two of its inputs.
+    """Evaluate a classifier on a grid over two of its inputs.
 
     Parameters
     ----------
     estimator : classifier
-        Any fitted classifier. Where it has `predict_proba`, the class of largest probability is
-        the chosen one, else that of `predict`.
+        Any fitted classifier. With `predict_proba` the chosen class is that of largest probability,
+        otherwise that of `predict`.
     X : array-like or DataFrame of shape (n_rows, n_features)
-        Rows, which say how far the grid goes, and at which values the other inputs are held: their
-        medians, or the most frequent value of an input that is no number.
+        Rows that determine the range of the grid and the values of the other inputs: medians, or
+        the most frequent value of an input that is not a number.
     features : pair of int or str, default=(0, 1)
-        The two inputs, by their place or their name.
+        The two inputs, by position or name.
     grid_size : int, default=150
-        How many values each has, at most 1000.
+        The number of grid values of each, at most 1000.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def decision_regions(
 
 
 def _table(X: Any) -> dict[Any, NDArray[Any]]:
-    """Return the inputs by their name, or by their place where they have none."""
+    """Return the names of the inputs, or their positions if they have none."""
     if issparse(X):
         raise TypeError("Decision regions need a dense X; call toarray() on a small sparse one.")
     if hasattr(X, "columns"):
@@ -142,7 +142,7 @@ def _numbered(n_features: int) -> list[str]:
 
 
 def _places(features: Sequence[Any], known: list[Any], names: list[str]) -> tuple[int, int]:
-    """Return the places of the two inputs that are drawn."""
+    """Return the positions of the two inputs that are drawn."""
     if len(names) < 2:
         raise ValueError("Decision regions need at least two inputs; X has one.")
     if isinstance(features, str) or len(features) != 2:
@@ -155,7 +155,7 @@ def _places(features: Sequence[Any], known: list[Any], names: list[str]) -> tupl
             places.append(int(feature))
         else:
             raise ValueError(
-                f"features has {feature!r}, which is no input; X has {len(names)}: "
+                f"features has {feature!r}, which is not an input; X has {len(names)}: "
                 f"{listed(names[:10], 'and')}{' and more' if len(names) > 10 else ''}."
             )
     if places[0] == places[1]:
@@ -220,7 +220,7 @@ class DecisionRegionDisplay:
     Parameters
     ----------
     regions : DecisionRegions
-        What to draw.
+        The regions to draw.
     points : ndarray of shape (n_rows, 2), default=None
         Rows to draw, by their two inputs.
     y : array-like of shape (n_rows,), default=None
@@ -317,8 +317,8 @@ class DecisionRegionDisplay:
         boundaries : bool, default=True
             Whether to draw lines between the regions.
         label_regions : bool, default=None
-            Whether to write every class into its region, in place of a legend; by default where
-            there are more classes than colours.
+            Whether to write every class into its region instead of a legend; by default if there
+            are more classes than colours.
 
         Returns
         -------
@@ -351,14 +351,14 @@ class DecisionRegionDisplay:
         return self
 
     def _colours(self) -> FloatArray:
-        """Return the class colours, see-through where the class is not sure."""
+        """Return the class colours, transparent where the class is uncertain."""
         from matplotlib.colors import to_rgba
 
         regions = self.regions
         styles = class_styles(len(regions.classes))
         colours = np.array([to_rgba(style["color"], FULL) for style in styles])[regions.winner]
         if regions.probability is not None:
-            # The winner has at least an equal share.
+            # The chosen class has at least the probability 1 / n_classes.
             even = 1.0 / len(regions.classes)
             sure = np.clip((regions.probability - even) / (1.0 - even), 0.0, 1.0)
             colours[..., 3] = FAINT + (FULL - FAINT) * sure
@@ -419,7 +419,7 @@ class DecisionRegionDisplay:
 
 
 def _held(fixed: dict[str, Any]) -> str:
-    """Say at which values the inputs that are not drawn are held."""
+    """Return the fixed values of the other inputs, in words."""
     typical = "medians" if all(isinstance(at, float) for at in fixed.values()) else "typical values"
     if len(fixed) == 1:
         ((name, value),) = fixed.items()

@@ -52,9 +52,9 @@ class FeatureWeightsDisplay:
         Parameters
         ----------
         estimator : LearnedMetric or MetricClassifier, or a pipeline that starts with one
-            What is fitted.
+            The fitted estimator.
         most : int, default=None
-            How many inputs to draw, those of largest weight; all by default.
+            The number of inputs to draw, those of largest weight; all by default.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
 
@@ -79,7 +79,7 @@ class FeatureWeightsDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
         most : int, default=None
-            How many inputs to draw, those of largest weight; all by default.
+            The number of inputs to draw, those of largest weight; all by default.
 
         Returns
         -------

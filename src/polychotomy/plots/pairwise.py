@@ -1,4 +1,4 @@
-"""The pairwise probabilities of one row, and what they were coupled into."""
+"""The pairwise probabilities of one row, and the class probabilities they are coupled into."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ..pipe.explanation import Explanation
 from ._drawing import axes, class_labels, pyplot, readable_on, text_colour
 from ._estimators import find_classifier
 
-# With more classes there is no room for numbers in the cells.
+# With more classes there is no space for numbers in the cells.
 NUMBERED = 12
-# Beside the matrix, as shares of its width: all room, the gap before the bars, the longest bar.
-ROOM, GAP, LONGEST = 0.5, 0.04, 0.32
-# Above it, as a share of its height: room for the title of the bars.
+# Right of the matrix, as shares of its width: all space, the gap before the bars, the longest bar.
+SPACE, GAP, LONGEST = 0.5, 0.04, 0.32
+# Above it, as a share of its height: space for the title of the bars.
 HEAD = 0.12
 
 
 class PairwiseDisplay:
-    """The matrix of pairwise probabilities of one row, with its class probabilities beside it.
+    """The matrix of pairwise probabilities of one row, next to its class probabilities.
 
     A cell is the probability of its row's class, given that the class is that of its row or that of
     its column. The row of the winning class is all above 1/2 unless the pairs contradict
@@ -79,7 +79,7 @@ class PairwiseDisplay:
     def from_estimator(
         cls, estimator: Any, x: Any, *, ax: Any = None, **options: Any
     ) -> PairwiseDisplay:
-        """Draw what a fitted one-vs-one classifier says about one row.
+        """Draw the pairwise and class probabilities of a fitted one-vs-one classifier for one row.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class PairwiseDisplay:
         classifier, steps = find_classifier(estimator)
         if classifier.codebook_.pairs is None:
             raise ValueError(
-                "Pairwise probabilities are those of a one-vs-one code; this classifier's code is "
+                "Pairwise probabilities need a one-vs-one code; this classifier's code is "
                 f"{classifier.codebook_.name!r}."
             )
         row = [x] if np.ndim(x) == 1 else x
@@ -128,7 +128,7 @@ class PairwiseDisplay:
         classes : array-like of shape (n_classes,), default=None
             The labels of the classes; their numbers by default.
         p : array-like of shape (n_classes,), default=None
-            The class probabilities; by default those that `PairwiseCoupling` makes of `r`.
+            The class probabilities; by default `PairwiseCoupling` of `r`.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
         **options : dict
@@ -152,7 +152,7 @@ class PairwiseDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
         order : {"classes", "probability"}, default="classes"
-            Whether the classes stay as they are, or the most probable is put first.
+            Whether to keep the order of the classes, or to put the most probable first.
         cmap : str or Colormap, default="PuOr"
             The colours from 0 to 1.
 
@@ -181,7 +181,7 @@ class PairwiseDisplay:
         turn = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
         ax.set_xticks(range(n), names, **turn)
         ax.set_ylabel("class")
-        ax.set_xlabel("against", x=0.5 / (1.0 + ROOM))
+        ax.set_xlabel("against", x=0.5 / (1.0 + SPACE))
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
         ax.figure.colorbar(self.im_, ax=ax, location="top", aspect=40, label="pairwise probability")
@@ -204,7 +204,7 @@ class PairwiseDisplay:
         numbers = [f"{value:.2f}" for value in p]
         ax.bar_label(self.bars_, numbers, padding=3, fontsize="small", color=ink)
         ax.text(start, -0.5, "class probability", ha="left", va="bottom", color=ink)
-        ax.set(xlim=(-0.5, n - 0.5 + ROOM * n), ylim=(n - 0.5, -0.5 - HEAD * n))
+        ax.set(xlim=(-0.5, n - 0.5 + SPACE * n), ylim=(n - 0.5, -0.5 - HEAD * n))
 
 
 def _checked_matrix(r: ArrayLike) -> FloatArray:
@@ -231,7 +231,7 @@ def _matrices(explanation: Explanation, labels: list[Any]) -> tuple[FloatArray, 
         if answer["probability"] is None:
             raise ValueError(
                 "The binary problems of this classifier have no probabilities; choose a "
-                "calibrator, such as 'platt', and a decoder that reads them."
+                "calibrator, for example 'platt', and a decoder that uses them."
             )
         i, j = number[answer["positive"][0]], number[answer["negative"][0]]
         r[i, j], r[j, i] = answer["probability"], 1.0 - answer["probability"]
@@ -240,7 +240,7 @@ def _matrices(explanation: Explanation, labels: list[Any]) -> tuple[FloatArray, 
         if entry["probability"] is None:
             raise ValueError(
                 f"{explanation.decoder} yields no class probabilities; choose a decoder that does, "
-                "such as 'pairwise_coupling', or draw r with from_probabilities."
+                "for example 'pairwise_coupling', or draw r with from_probabilities."
             )
         p[number[entry["class"]]] = entry["probability"]
     return r, p

@@ -1,4 +1,4 @@
-"""How often what is predicted with a probability comes true."""
+"""Reliability diagrams: predicted probabilities against observed frequencies."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ class ReliabilityCurve:
 
 @dataclass(frozen=True)
 class ReliabilityCurves:
-    """The reliability of class probabilities: of every class, and of the predicted class.
+    """The reliability of class probabilities, for every class and for the predicted class.
 
     Attributes
     ----------
     classes : dict of ReliabilityCurve
         For every class, by its label: its probability against all other classes.
     confidence : ReliabilityCurve
-        For the predicted class, that of largest probability: that probability against the
-        accuracy. Its `error` is what is usually meant by *the* expected calibration error.
+        For the predicted class: its probability, the largest of the row, against the accuracy.
+        Its `error` is usually called *the* expected calibration error.
     level : float
         The level of the binomial intervals.
 
@@ -103,7 +103,7 @@ def reliability_curves(
     min_count: int = 5,
     level: float = 0.95,
 ) -> ReliabilityCurves:
-    """Compare class probabilities with what happened.
+    """Compare class probabilities with observed frequencies.
 
     Parameters
     ----------
@@ -114,12 +114,12 @@ def reliability_curves(
     classes : array-like of shape (n_classes,), default=None
         The labels of the columns of `p`; those in `y`, sorted, by default.
     n_bins : int, default=10
-        The number of bins; bins without a row are left out.
+        The number of bins; empty bins are skipped.
     strategy : {"uniform", "quantile"}, default="uniform"
         Whether bins have the same width, or hold the same number of rows. With many classes most
         probabilities are near 0 or 1, and so are quantiles.
     min_count : int, default=5
-        Bins with fewer rows are left out of the curves, but not of their `error`.
+        Bins with fewer rows are not in the curves, but count in their `error`.
     level : float, default=0.95
         The level of the binomial intervals.
 
@@ -188,15 +188,15 @@ def _checked(y: ArrayLike, p: ArrayLike, classes: Any) -> tuple[IntArray, FloatA
     present = np.unique(given)
     if classes is None and len(present) != probability.shape[1]:
         raise ValueError(
-            f"classes must name the {probability.shape[1]} columns of p: y alone does not, for it "
-            f"has {len(present)} classes."
+            f"classes must name the {probability.shape[1]} columns of p, because y has "
+            f"{len(present)} classes."
         )
     labels = class_labels(present if classes is None else classes, probability.shape[1])
     order = np.argsort(labels)
     unknown = np.setdiff1d(present, labels)
     if len(unknown):
         raise ValueError(
-            f"y has the class {unknown.tolist()[0]!r}, which classes has not; it has "
+            f"y has the class {unknown.tolist()[0]!r}, which is not in classes; it has "
             f"{listed(labels.tolist(), 'and')}."
         )
     return order[np.searchsorted(labels, given, sorter=order)], probability, labels
@@ -233,7 +233,7 @@ class ReliabilityDisplay:
     Parameters
     ----------
     curves : ReliabilityCurves
-        What to draw.
+        The curves to draw.
 
     Attributes
     ----------
@@ -277,7 +277,7 @@ class ReliabilityDisplay:
         ax: Any = None,
         **options: Any,
     ) -> ReliabilityDisplay:
-        """Draw the reliability of a fitted classifier on rows that it has not seen.
+        """Draw the reliability of a fitted classifier on rows it was not trained on.
 
         Parameters
         ----------
@@ -301,7 +301,7 @@ class ReliabilityDisplay:
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(
                 "A reliability diagram needs class probabilities, which this "
-                f"{type(estimator).__name__} has not; choose a decoder that yields them."
+                f"{type(estimator).__name__} does not have; choose a decoder that yields them."
             )
         return cls.from_predictions(
             y,
@@ -371,7 +371,7 @@ class ReliabilityDisplay:
             Where to draw; a new figure by default.
         show : sequence of class labels, default=None
             The classes to draw; by default all, or of many those with the largest expected
-            calibration error. An empty list leaves the confidence alone.
+            calibration error. With an empty list only the confidence is drawn.
         confidence : bool, default=True
             Whether to draw the probability of the predicted class.
         uncertainty : {"band", "bars", "none"}, default="band"
@@ -417,7 +417,7 @@ class ReliabilityDisplay:
             unknown = [label for label in show if label not in known]
             if unknown:
                 raise ValueError(
-                    f"show has the class {unknown[0]!r}, which is not there; the classes are "
+                    f"show has the class {unknown[0]!r}, which does not exist; the classes are "
                     f"{listed(known, 'and')}."
                 )
             return list(show)

@@ -1,4 +1,4 @@
-"""What a search found over its parameters."""
+"""The scores of a search over its parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ._drawing import PALETTE, axes, text_colour
 FIGURES = {"error": "cross-validated error", "nll": "cross-validated NLL"}
 STEPS = ("coarse", "fine")
 HATCH = "////"
-# How far the cell of a value reaches that has no neighbour, as a factor.
+# The width of the cell of a value without neighbours, as a factor.
 ALONE = 10**0.5
 # An axis that spans less than this factor shows more than powers of 10.
 FEW_POWERS = 10**2.5
@@ -171,7 +171,7 @@ def _table(
     if method is None and len(search.best_params_) == 1:
         method = next(iter(search.best_params_))
     if method is None:
-        raise ValueError(f"method must say which: {listed(search.best_params_)}.")
+        raise ValueError(f"method must be one of {listed(search.best_params_)}.")
     one_of(method, "method", search.best_params_)
     rows = search.cells_["method"] == method
     table = {name: values[rows] for name, values in search.cells_.items()}
@@ -202,7 +202,7 @@ def _chosen(parameters: Sequence[str] | None, columns: dict[str, NDArray[Any]]) 
             f"A surface has one or two parameters, got {len(names)}; choose with parameters= from "
             f"{listed(columns)}."
             if columns
-            else "This search had no parameters to choose: there is nothing to draw."
+            else "This search had no parameters to choose, so there is nothing to draw."
         )
     return tuple(names)
 
@@ -216,7 +216,7 @@ def _is_positive(values: NDArray[Any]) -> bool:
 
 
 class SearchSurfaceDisplay:
-    """What a search found: a heat map over C and sigma2, or a curve over one parameter.
+    """The scores of a search: a heat map over C and sigma2, or a curve over one parameter.
 
     The cells of the fine step are drawn over those of the coarse one, within a frame; the chosen
     cell has a star. Cells that failed are hatched.
@@ -267,7 +267,7 @@ class SearchSurfaceDisplay:
         ax: Any = None,
         **options: Any,
     ) -> SearchSurfaceDisplay:
-        """Draw what a search found.
+        """Draw the scores of a fitted search.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class SearchSurfaceDisplay:
         ax.set_ylabel(surface.names[1].rpartition("__")[2])
         grids = [surface.grid(step) for step in steps]
         shown = np.concatenate([figure[np.isfinite(figure)] for _, _, figure, _ in grids])
-        # Without probabilities for some row the NLL is infinite; such cells get the last colour.
+        # Cells without a finite figure get the last colour.
         least, largest = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
         # The square root shows differences between good cells, however bad the worst are.
         norm = PowerNorm(0.5, least, largest)
@@ -358,7 +358,7 @@ class SearchSurfaceDisplay:
                 ax.add_patch(_failed_cell(ax, across[j : j + 2], along[i : i + 2]))
             if number:
                 ax.add_patch(_frame(across, along))
-        # Upon a cell of any colour, so in black and white whatever the style.
+        # On cells of any colour, so black and white in every style.
         ax.plot(
             *surface.best,
             marker="*",
@@ -420,7 +420,7 @@ def _failed_cell(ax: Any, x: FloatArray, y: FloatArray) -> Any:
 
 
 def _frame(x: FloatArray, y: FloatArray) -> Any:
-    """Return a frame around the cells of the fine step, seen on any colour."""
+    """Return a frame around the cells of the fine step, visible on any colour."""
     from matplotlib.patches import Rectangle
     from matplotlib.patheffects import withStroke
 

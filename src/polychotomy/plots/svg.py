@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# matplotlib wants colours; these, which nothing else uses, become the page's own.
+# Placeholder colours for matplotlib, used nowhere else; they are replaced by the page's own.
 INK, BOX, BAR = "#0f0e0d", "#0a0b0c", "#0b0c0d"
 PARTS = ("#1a1b1c", "#1b1c1d", "#1c1d1e")
 PAGE_COLOURS = {
