@@ -313,7 +313,11 @@ def test_a_file_of_ones_own(tmp_path):
         ("= 0.5", "= 1.5", "datasets[0].train must be a whole number of rows, or a share"),
         ("= 0.5", "= 150", "train leaves no rows for one of the two parts: iris has 150 rows."),
         ("= 0.5", '= 75\nsplit = "given"', "datasets[0].split can be 'given' for usps only"),
-        ("= 0.5", '= 75\nmethods = ["tres"]', "methods has 'tres', which the study has not. Did"),
+        (
+            "= 0.5",
+            '= 75\nmethods = ["tres"]',
+            "methods has 'tres', which the study does not have. Did",
+        ),
         (
             "= 0.5",
             '= 75\n[[datasets]]\nname = "iris"\ntrain = 9',
@@ -340,7 +344,7 @@ def test_mistakes_get_a_sentence(tmp_path, old, new, sentence):
         ("[[4.0, 5]]", "[[4.0, nan]]", "mean[0] must be a list of 2 numbers"),
         ('["iris"]', '["wine"]', "tables[0].rows has 'wine', which is not a data set. Choose"),
         ('"trees"]', '"tree"]', "columns has 'tree', which is not a method. Choose"),
-        ('"trees"]', '"PWC_PSVM"]', "columns has 'PWC_PSVM' twice; leave one out."),
+        ('"trees"]', '"PWC_PSVM"]', "columns has 'PWC_PSVM' twice; remove one."),
         ('"error"', '"errors"', "tables[0].figure is 'errors'. Did you mean 'error'"),
         ('"error"', '"p_error"', "tables[0].first must be given with p-values"),
         ('"Errors"', '"Errors"\npaper_rows = ["a", "b"]', "paper_rows must be 1 names; it has 2."),

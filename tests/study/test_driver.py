@@ -243,7 +243,7 @@ def test_a_disk_that_refuses_to_write_is_said_to(path, tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, hard))
     try:
-        with pytest.raises(StoreError, match="the disk does not take what is written"):
+        with pytest.raises(StoreError, match="the disk cannot be written"):
             run_study(work, "study_tasks:compute", path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

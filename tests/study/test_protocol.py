@@ -94,14 +94,14 @@ def test_a_part_with_too_few_rows_of_every_class_gets_fewer_folds():
     few = unit(["MWV_SVM"], {"folds": 10}, train=12)
     (result,) = run_unit(few)
     (same,) = run_unit(unit(["MWV_SVM"], {"folds": 4}, train=12))
-    sentence = "No class has more than 4 training rows: 4 folds in place of 10."
+    sentence = "No class has more than 4 training rows: 4 folds instead of 10."
     assert sentence in result.warnings
     assert not same.warnings
     assert (result.error, result.parameters) == (same.error, same.parameters)
 
 
 def test_other_data_than_the_study_was_started_with_is_refused():
-    with pytest.raises(WorkerError, match="is not the driver's"):
+    with pytest.raises(WorkerError, match="differs from the driver's"):
         run_unit(replace(unit(["MWV_SVM"]), dataset_checksum="0"))
 
 

@@ -134,8 +134,8 @@ def test_departures_name_the_search_and_the_rows(tmp_path):
     path = tmp_path / "study.db"
     fake_study.fill(path, "duan2003", ["waveform"], search=search, train=90, data=data)
     found = departures(read(path))
-    assert "The search of parameters has steps 'coarse' in place of 'two'." in found
-    assert "waveform: 90 training rows in place of 300." in found
+    assert "The search of parameters has steps 'coarse' instead of 'two'." in found
+    assert "waveform: 90 training rows instead of 300." in found
     assert "waveform: a fresh sample of the same law." in found
 
 

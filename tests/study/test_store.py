@@ -275,7 +275,7 @@ def test_a_newer_schema_is_refused_and_left_alone(path):
         store.record(UNITS[0], outcome())
         store._db.execute("PRAGMA user_version = 99")
     for read_only in (False, True):
-        with pytest.raises(StoreError, match=r"newer polychotomy \(schema 99; this one knows"):
+        with pytest.raises(StoreError, match=r"newer polychotomy \(schema 99; this one reads"):
             Store(path, read_only=read_only)
 
 
@@ -284,13 +284,13 @@ def test_what_is_no_store_is_refused_and_left_alone(path, tmp_path):
         db.execute("CREATE TABLE mine (x)")
     db.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="is a SQLite database, but no store of studies"):
+    with pytest.raises(StoreError, match="is a SQLite database, but not a store"):
         Store(path)
     assert path.read_bytes() == before
     (tmp_path / "notes.txt").write_text("not a database " * 100)
     with pytest.raises(StoreError, match="is not a SQLite database"):
         Store(tmp_path / "notes.txt")
-    with pytest.raises(StoreError, match="See that its folder exists"):
+    with pytest.raises(StoreError, match="Check that its folder exists"):
         Store(tmp_path / "nowhere" / "study.db")
     with pytest.raises(StoreError, match="it cannot be opened"):
         Store(tmp_path / "missing.db", read_only=True)

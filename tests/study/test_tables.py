@@ -185,7 +185,7 @@ def test_other_ways_of_running_a_data_set_are_not_mixed_in(tmp_path):
     with Store(path) as store:
         results = read_results(store)
         assert {r["definition"]["train"] for r in results.rows} == {280}
-        assert results.left_out == ("abe_280: 9 units that were defined otherwise.",)
+        assert results.left_out == ("abe_280: 9 units with another definition.",)
         other = fake_study.units("duan2005", ["abe_280"], partitions=3, train=100)
         assert len(read_results(store, units=other).rows) == 12
         # Of two definitions of one sweep, with fewer methods in one, the fuller one is taken.
@@ -202,7 +202,7 @@ def test_a_store_of_several_studies_asks_which(tmp_path):
     fake_study.fill(path, "duan2005", ["abe_280"], partitions=1)
     fake_study.fill(path, "duan2003", ["abe"], partitions=1)
     with Store(path) as store:
-        with pytest.raises(ValueError, match="say which: 'duan2003' or 'duan2005'"):
+        with pytest.raises(ValueError, match="name one: 'duan2003' or 'duan2005'"):
             read_results(store)
         assert read_results(store, "duan2003").datasets == ("abe",)
         with pytest.raises(ValueError, match="no results of 'galar'; it has"):

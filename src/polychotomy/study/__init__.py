@@ -1,4 +1,4 @@
-"""Studies: many methods on many data sets, run for hours, stopped, resumed and compared."""
+"""Studies: many methods on many data sets, in runs of hours that can be stopped and resumed."""
 
 from ..plots.critical_difference import CriticalDifferenceDisplay
 

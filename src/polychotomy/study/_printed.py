@@ -1,4 +1,4 @@
-"""The numbers that a paper prints, beside which a study's own are put."""
+"""The numbers that a paper prints, for comparison with those of a study."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Doubt:
     column : str
         The column.
     part : {"mean", "deviation"}
-        Which of the two numbers it is about.
+        Which of the two numbers is doubtful.
     reason : str
         Why.
     corrected : tuple of float
-        What they should be, one for each row; empty where that is not known.
+        The correct numbers, one for each row; empty if not known.
 
     Examples
     --------
@@ -59,11 +59,11 @@ class PrintedTable:
     Parameters
     ----------
     id : str
-        Where in the paper it is, such as ``"Table 2"``.
+        Where it is in the paper, for example ``"Table 2"``.
     title : str
         What it shows.
     figure : {"error", "accuracy", "nll", "p_error", "p_nll"}
-        What its numbers are. "p_error" and "p_nll" are p-values of one-sided paired t-tests on
+        The kind of its numbers. "p_error" and "p_nll" are p-values of one-sided paired t-tests on
         test errors and NLL, small where the method `first` is better than the column's.
     unit : {"percent", "plain"}
         Whether errors and accuracies are in percent.
@@ -80,11 +80,11 @@ class PrintedTable:
     first : str or None
         The method that p-values compare with those of the columns.
     paper_rows, paper_columns : tuple of str
-        The paper's own labels; the study's where they are the same.
+        The labels that the paper uses; by default those of the study.
     doubts : tuple of Doubt
-        What in it is not to be believed.
+        The numbers that are doubtful.
     notes : tuple of str
-        What else to know.
+        Notes for the reader.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class PrintedTable:
     notes: tuple[str, ...]
 
     def values(self, corrected: bool = False) -> FloatArray:
-        """Return the numbers as printed, or with the corrections that are known."""
+        """Return the numbers as printed, or with known corrections."""
         return self._numbers("mean", corrected)
 
     def deviations(self, corrected: bool = False) -> FloatArray:
@@ -136,7 +136,7 @@ class PrintedTable:
         return marked
 
     def printed(self, row: str, column: str, n_runs: int) -> Printed:
-        """Return a mean and deviation, corrected where that is known, to compare ours with."""
+        """Return a mean and deviation to compare ours with, corrected if possible."""
         one_of(row, "row", self.rows)
         one_of(column, "column", self.columns)
         place = self._place(row, column)
@@ -200,13 +200,13 @@ def _read_doubt(entry: Entry, rows: Sequence[str], columns: Sequence[str]) -> Do
 
 
 def _known(entry: Entry, key: str, known: Sequence[str], what: str) -> tuple[str, ...]:
-    """Read names, each of which must be known and stand there once."""
+    """Read names, each of which must be known and appear once."""
     names = entry.texts(key)
     for name in names:
         if name not in known:
             raise entry.wrong(key, f"has {name!r}, which is not {what}. Choose {listed(known)}.")
         if names.count(name) > 1:
-            raise entry.wrong(key, f"has {name!r} twice; leave one out.")
+            raise entry.wrong(key, f"has {name!r} twice; remove one.")
     return names
 
 

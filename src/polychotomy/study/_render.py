@@ -27,9 +27,9 @@ class TextTable:
     body : tuple of tuple of str
         Its rows.
     notes : tuple of str
-        What to read below it.
+        Notes below it.
     labels : int
-        How many columns, from the left, are words; the others are numbers.
+        The number of columns, from the left, that are words; the others are numbers.
     """
 
     caption: str
@@ -79,8 +79,8 @@ def printed_text(cell: Cell, decimals: int) -> str:
 
 
 def corrected_text(cell: Cell, decimals: int) -> str:
-    """Write the correction of a printed number in brackets, nothing if there is none."""
-    # Not by equality: where no deviation is printed both have NaN.
+    """Write the correction of a printed number in brackets, or an empty text."""
+    # Not by equality: if no deviation is printed both have NaN.
     if str(cell.compared) == str(cell.printed):
         return ""
     return f"({mean_and_deviation(cell.compared, decimals)})"
@@ -127,7 +127,7 @@ def unit_words(table: ComparisonTable | OwnTable) -> str:
 
 
 def comparison_text(table: ComparisonTable) -> TextTable:
-    """Write a table of a paper with three lines a data set: ours, the paper's, the difference."""
+    """Write a table of a paper with three lines per data set: ours, the paper's, the difference."""
     body = []
     for label, cells in zip(table.paper_rows, table.cells, strict=True):
         ours = [mean_and_deviation(cell.ours, table.decimals) for cell in cells]
@@ -158,7 +158,7 @@ def own_text(table: OwnTable) -> TextTable:
 
 
 def p_value_text(table: PValueTable) -> TextTable:
-    """Write a table of p-values with four lines a data set: the paper's, and our three tests."""
+    """Write a table of p-values with four lines per data set: the paper's, and our three tests."""
     body = []
     for label, cells in zip(table.paper_rows, table.cells, strict=True):
         printed = [p_text(cell.printed) + ("*" if cell.doubts else "") for cell in cells]
@@ -238,7 +238,7 @@ def _plain_cell(text: str) -> str:
 
 
 def escaped_markdown(text: str) -> str:
-    """Escape what Markdown or HTML would take for a command."""
+    """Escape the special characters of Markdown and HTML."""
     for mark in "\\`*[]":
         text = text.replace(mark, "\\" + mark)
     return text.replace("&", "&amp;").replace("<", "&lt;")

@@ -1,4 +1,8 @@
-"""Read TOML files key by key; every mistake gets a sentence with the file and the key."""
+"""Read TOML files key by key; every error message names the file and the key.
+
+Design note: keys are read one by one and the unread ones refused, rather than checked against a
+schema. The definition reads like the file, and a misspelt key gets a suggestion.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ _REQUIRED: Any = object()
 
 
 class Entry:
-    """One table of a TOML file, of which keys are read and then the unread ones refused.
+    """One table of a TOML file; keys are read one by one, and unread keys are refused.
 
     Parameters
     ----------
@@ -23,7 +27,7 @@ class Entry:
     file : str
         The file's name in error messages.
     place : str, default=""
-        Where in the file the table is, such as ``"datasets[2]."``.
+        The place of the table in the file, for example ``"datasets[2]."``.
     """
 
     def __init__(self, values: Mapping[str, Any], file: str, place: str = "") -> None:
@@ -58,7 +62,7 @@ class Entry:
         return value
 
     def choice(self, key: str, known: Iterable[str], default: Any = _REQUIRED) -> str:
-        """Return a string out of the known ones."""
+        """Return one of the known strings."""
         known = list(known)
         value = self._get(key, default, f"one of {listed(known)}")
         if value not in known:
@@ -127,7 +131,7 @@ class Entry:
         return value
 
     def inside(self, values: Mapping[str, Any], place: str) -> Entry:
-        """Return a table that stands inside this one."""
+        """Return a table inside this one."""
         return Entry(values, self._file, f"{self._place}{place}.")
 
     def entry(self, key: str) -> Entry:

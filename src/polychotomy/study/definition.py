@@ -1,6 +1,6 @@
 """What a study is: methods, data sets, partitions and a search, read from a TOML file.
 
-The papers' studies are in the folder ``papers``, with the papers' printed numbers beside them.
+The papers' studies are in the folder ``papers``, together with the papers' printed numbers.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class SearchPlan:
     folds : int, default=5
         The number of folds.
     ties : {"duan2003", "duan2005", "nll"}, default="duan2003"
-        What decides between pairs, as in `TwoStepSearchCV`.
+        The rule that decides between pairs, as in `TwoStepSearchCV`.
     steps : {"two", "coarse"}, default="two"
-        Both grids, or the first alone.
+        Both grids, or only the first.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class SearchPlan:
 
 @dataclass(frozen=True)
 class StudyMethod:
-    """A method of a study: a recipe, with a binary learner of its own or another.
+    """A method of a study: a recipe, with its own binary learner or another.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class StudyMethod:
     recipe : str
         The recipe, as `polychotomy.recipes` spells it.
     learner : {"tree", "knn"} or None, default=None
-        The binary learner in place of the recipe's: a decision tree with at least 2 rows a leaf,
+        The binary learner instead of the recipe's: a decision tree with at least 2 rows a leaf,
         or 3 nearest neighbours. They have probabilities of their own, and are not tuned.
 
     Examples
@@ -116,19 +116,19 @@ class DatasetPart:
     name : str
         The data set, one of `polychotomy.datasets.names`.
     label : str
-        What the study calls it; the name, unless it is used more than once.
+        Its label in the study; the name, unless it is used more than once.
     train : int or float
         The rows of the training part, or the share of all rows; the others are for testing.
     split : {"stratified", "random", "given"}
         How training rows are drawn; "given" where the data come in two parts.
     partitions : int
-        How often.
+        The number of partitions.
     methods : tuple of str
         The methods to run on it.
     paper : mapping
         What the paper prints about it: label, rows, inputs, classes.
     notes : tuple of str
-        In what it may differ from the paper's data.
+        How it may differ from the paper's data.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class DatasetPart:
 
 @dataclass(frozen=True)
 class StudyDefinition:
-    """A study: which methods run on which data sets, how often, and how they are tuned.
+    """A study: the methods, the data sets, the number of partitions, and how methods are tuned.
 
     Parameters
     ----------
@@ -169,11 +169,11 @@ class StudyDefinition:
     citation : str
         The paper.
     partitions : int
-        How often data are divided into a training and a test part.
+        How many times data are divided into a training and a test part.
     seed : int
-        All that is random depends on it.
+        The seed of everything random.
     inputs : {"continuous", "all", "none"}
-        The inputs that are brought to zero mean and unit deviation, by those of the training part.
+        The inputs that are scaled to zero mean and unit deviation of the training part.
     split : {"stratified", "random", "given"}
         How training rows are drawn.
     search : SearchPlan
@@ -183,7 +183,7 @@ class StudyDefinition:
     datasets : tuple of DatasetPart
         The data sets.
     notes : tuple of str
-        What the paper leaves open, and what is done.
+        What the paper does not specify, and what is done.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def load_study(name_or_path: str | os.PathLike[str]) -> StudyDefinition:
     Raises
     ------
     ValueError
-        If something in it is wrong. The sentence names the file and the key.
+        If something in it is wrong. The message names the file and the key.
 
     Examples
     --------
@@ -309,14 +309,14 @@ def read_tables(path: Path, study: StudyDefinition) -> tuple[PrintedTable, ...]:
 
 
 def _path(name_or_path: str | os.PathLike[str]) -> Path:
-    """Return the file of a built-in study's name, or a path as it is."""
+    """Return the file of a built-in study, or the given path."""
     if name_or_path in study_names():
         return _PAPERS / f"{name_or_path}.toml"
     path = Path(name_or_path)
     if isinstance(name_or_path, str) and path.suffix != ".toml":
         raise ValueError(
             f"Unknown study {name_or_path!r}. {suggestion(name_or_path, study_names())} The name "
-            "of a file of your own must end in .toml."
+            "of your own file must end in .toml."
         )
     return path
 
@@ -359,7 +359,7 @@ def _search(entry: Entry) -> SearchPlan:
 
 
 def _methods(file: Entry) -> tuple[StudyMethod, ...]:
-    wanted = "a list of recipes, such as 'PWC_PSVM' or {name = 'mine', recipe = 'VOTE'}"
+    wanted = "a list of recipes, for example 'PWC_PSVM' or {name = 'mine', recipe = 'VOTE'}"
     found = []
     for i, item in enumerate(file.items("methods", wanted)):
         place = f"methods[{i}]"
@@ -407,7 +407,8 @@ def _part(entry: Entry, split: str, partitions: int, methods: Sequence[str]) -> 
     for method in part.methods:
         if method not in methods:
             raise entry.wrong(
-                "methods", f"has {method!r}, which the study has not. {suggestion(method, methods)}"
+                "methods",
+                f"has {method!r}, which the study does not have. {suggestion(method, methods)}",
             )
     if part.split == "given" and (name not in IN_TWO_PARTS or part.partitions != 1):
         raise entry.wrong("split", "can be 'given' for usps only, with partitions = 1.")

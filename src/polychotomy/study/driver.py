@@ -1,4 +1,4 @@
-"""The driver: takes the units that are not finished, runs them, and records what comes back."""
+"""The driver: runs the units that are not finished, and records their outcomes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .store import Store, StoreError, new_holder
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a study is.
+    """The progress of a study.
 
     Attributes
     ----------
     total : int
         The number of its units.
     finished : int
-        How many have an outcome in the store, whoever ran them.
+        The number of units with an outcome in the store, from any driver.
     failed : int
-        How many of those failed.
+        The number of those that failed.
     unit : Unit or None
-        The unit that has just ended here, None in other reports.
+        The unit that has just ended; None at the start.
     outcome : Outcome or None
         How it ended.
 
@@ -92,12 +92,12 @@ def run_study(
     on_progress : callable, optional
         Called with a `Progress` at the start and after each unit.
     lease : float, default=60.0
-        After how many seconds the claims of a driver that has stopped without a word expire.
+        The seconds after which the claims of a driver that was killed expire.
 
     Returns
     -------
     progress : Progress
-        How it stands at the end.
+        The progress at the end.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _refuse_twins(units: Sequence[Unit]) -> None:
 
 
 class _Desk:
-    """One driver at work."""
+    """One run of a driver."""
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class _Desk:
                 self.report()
 
     def look(self) -> None:
-        """See in the store what is finished, by other drivers too."""
+        """Return the unfinished units, without those that other drivers have finished."""
         self.finished = self.store.finished(self.units)
         self.failed = {row["unit"] for row in self.store.failed(self.units)}
 
@@ -180,7 +180,7 @@ class _Desk:
         return sorted(left, key=lambda unit: -unit.cost)
 
     def claims(self, pending: list[Unit]) -> Iterator[Unit]:
-        """Claim a unit when there is a worker for it, and not before: others may be faster."""
+        """Claim a unit only when a worker is free for it: other drivers may be faster."""
         for unit in pending:
             if self.store.claim(unit, self.holder, self.lease):
                 yield unit
@@ -201,7 +201,7 @@ class _Desk:
 
 @contextmanager
 def _held_claims(store: Store, holder: str, lease: float) -> Iterator[None]:
-    """Renew the claims of a driver while it is at work, and release them in the end."""
+    """Renew the claims of a driver while it runs, and release them at the end."""
     stopped = threading.Event()
     thread = threading.Thread(
         target=_renew_until, args=(stopped, store, holder, lease), daemon=True
@@ -218,8 +218,8 @@ def _held_claims(store: Store, holder: str, lease: float) -> Iterator[None]:
 
 
 def _renew_until(stopped: threading.Event, store: Store, holder: str, lease: float) -> None:
-    # If claims cannot be renewed, the worst is that another driver runs a unit too; what keeps
-    # the store from being written is said when a result is recorded.
+    # If claims cannot be renewed, at worst another driver runs a unit too. The reason is reported
+    # when a result is recorded.
     while not stopped.wait(lease / 4):
         with suppress(StoreError), Store(store.path, patience=min(lease / 4, 2.0)) as own:
             own.renew(holder, lease)

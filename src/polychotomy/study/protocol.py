@@ -1,4 +1,4 @@
-"""How a unit of a study is run: one partition, one sweep of machines, all methods that read it."""
+"""How a unit of a study is run: one partition, one sweep of machines, all methods that share it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .definition import DatasetPart, StudyDefinition, StudyMethod
 
 @dataclass(frozen=True)
 class Partition:
-    """A data set cut into a training and a test part, inputs scaled by the training part.
+    """A data set divided into a training and a test part, with inputs scaled by the former.
 
     Parameters
     ----------
@@ -88,19 +88,19 @@ def run_unit(unit: Unit) -> list[MethodResult]:
 
 
 def partition(unit: Unit) -> Partition:
-    """Cut the data set of a unit into its training and test part.
+    """Divide the data set of a unit into its training and test part.
 
     Parameters
     ----------
     unit : Unit
-        What to run.
+        The unit.
 
     Returns
     -------
     part : Partition
     """
     name, options = unit.definition["data"]["name"], dict(unit.definition["data"])
-    # Other data than the driver's is the worker's fault, not the unit's.
+    # Data that differ from the driver's are a fault of the worker, not of the unit.
     data = load_once(name, unit.dataset_checksum, lambda _: datasets.load(**options))
     train, test = _rows(data, unit)
     X = data.filled(train)
@@ -135,12 +135,12 @@ def _plan(unit: Unit, y: NDArray[Any]) -> Plan:
 
     search = unit.definition["search"]
     # A random part of a small set may have no class with a row for every fold. Methods that are not
-    # tuned need none, so that it is for the others to fail where there are not even two.
+    # tuned need no folds, so that only the others fail if not even two are possible.
     largest = int(np.unique(y, return_counts=True)[1].max())
     n_folds = min(search["folds"], max(largest, 2))
     if n_folds < search["folds"]:
         warnings.warn(
-            f"No class has more than {largest} training rows: {n_folds} folds in place of "
+            f"No class has more than {largest} training rows: {n_folds} folds instead of "
             f"{search['folds']}.",
             UserWarning,
             stacklevel=2,
@@ -199,7 +199,7 @@ def _likelihood(
 ) -> tuple[float, dict[str, float | None]]:
     place = np.searchsorted(classes, y)
     known = classes[np.minimum(place, len(classes) - 1)] == y
-    # Rows of a class that the training part does not have cannot be given any probability.
+    # Rows of a class that the training part does not have get the probability 0.
     numbers = np.where(known, place, -1)
     figures: dict[str, float | None] = {
         "brier": float(scores.brier(p, numbers)),
@@ -242,7 +242,7 @@ def units_of(
     partitions: int | None = None,
     data: Mapping[str, Any] | None = None,
 ) -> list[Unit]:
-    """Cut a study into its units of work.
+    """Divide a study into its units of work.
 
     Parameters
     ----------

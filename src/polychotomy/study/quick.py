@@ -1,4 +1,4 @@
-"""A study cut down to about a minute, on data that need no download: to see that all works."""
+"""A study cut down to about a minute, on data that need no download."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AT_HAND = ("generated", "scikit-learn")
 
 
 def quick_study(study: StudyDefinition) -> StudyDefinition:
-    """Cut a study down: five partitions, the coarse grid alone, and data that are at hand.
+    """Cut a study down: five partitions, only the coarse grid, and data that need no download.
 
     Of the data sets of the study that are generated or come with scikit-learn, and have training
     parts of up to 600 rows, the three that cost least are kept; others are added to make three.
@@ -74,7 +74,7 @@ def _part(name: str, study: StudyDefinition) -> DatasetPart:
 
 
 def quick_source(name: str) -> dict[str, Any]:
-    """Return the options that load a data set without a download; none if there is no way.
+    """Return the options that load a data set without a download; empty if it needs one.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def quick_units(
     methods_wanted: Iterable[str] | None = None,
     partitions: int | None = None,
 ) -> list[Unit]:
-    """Return the units of a study that `quick_study` has cut down, with data that are at hand.
+    """Return the units of a study that `quick_study` has cut down, on data that need no download.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Provenance:
     Parameters
     ----------
     versions : tuple of (dict, int)
-        The versions of all that computed units, and the number of units.
+        The software versions that computed units, and the number of units of each.
     first, last : str
         When the first and the last unit were recorded.
     n_units, n_failed : int
@@ -58,7 +58,7 @@ class Provenance:
     settings : dict
         What all units have in common: seed, search, inputs and the version of results.
     departures : tuple of str
-        In what the runs depart from the definition of the study.
+        How the runs differ from the definition of the study.
 
     Examples
     --------
@@ -79,18 +79,18 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Report:
-    """All that a report shows, as values.
+    """The contents of a report, as values.
 
     Parameters
     ----------
     name, title, citation : str
         The study.
     notes : tuple of str
-        What its definition notes.
+        The notes of its definition.
     comparisons : tuple of ComparisonTable
-        The paper's tables with ours beside them.
+        The paper's tables together with ours.
     p_values : tuple of PValueTable
-        The paper's p-values with ours beside them.
+        The paper's p-values together with ours.
     own : tuple of OwnTable
         Our tables.
     matrices : tuple of PMatrix
@@ -100,11 +100,11 @@ class Report:
     time_by_dataset, time_by_sweep : tuple of TimeRow
         Where the time went.
     failures, warnings : tuple of (str, int)
-        What went wrong, and how often.
+        The failures and warnings, with their numbers.
     left_out : tuple of str
-        What else the store holds.
+        What else the store holds, and the report skips.
     provenance : Provenance
-        Where all this comes from.
+        How the results were computed.
 
     Examples
     --------
@@ -148,13 +148,13 @@ class Report:
 
     @property
     def counts(self) -> Counts:
-        """How near ours are to all printed numbers."""
+        """How close our numbers are to the printed ones."""
         counts = (table.counts for table in self.comparisons)
         return reduce(Counts.__add__, counts, Counts(0, 0, 0, 0))
 
 
 def make_report(results: StudyResults) -> Report:
-    """Compute all that a report shows.
+    """Compute the contents of a report.
 
     Parameters
     ----------
@@ -188,12 +188,12 @@ def make_report(results: StudyResults) -> Report:
 
 
 def html_report(report: Report, results: StudyResults) -> str:
-    """Write a report as one HTML page that needs nothing else, neither network nor script.
+    """Write a report as one self-contained HTML page, without network access or scripts.
 
     Parameters
     ----------
     report : Report
-        What to show.
+        The contents.
     results : StudyResults
         The runs, for the boxplots.
 
@@ -253,7 +253,7 @@ def _time_figure(rows: tuple[TimeRow, ...], what: str) -> Any:
 
 
 def _breakable(name: str) -> Any:
-    """Let a long name break after its underscores."""
+    """Allow a long name to break after its underscores."""
     from markupsafe import Markup
 
     return Markup("_<wbr>").join(name.split("_"))
@@ -296,7 +296,7 @@ def markdown_report(report: Report) -> str:
     Parameters
     ----------
     report : Report
-        What to show.
+        The contents.
 
     Returns
     -------
@@ -309,8 +309,8 @@ def markdown_report(report: Report) -> str:
     if report.comparisons:
         texts.append(f"All tables: {report.counts}.")
     for heading, lines in (
-        ("Departures from the study", report.provenance.departures),
-        ("Left out", report.left_out),
+        ("Differences from the study", report.provenance.departures),
+        ("Skipped", report.left_out),
         ("Failures", tuple(f"{text} ({n} times)" for text, n in report.failures)),
     ):
         if lines:
@@ -329,7 +329,7 @@ def latex_report(report: Report) -> str:
     Parameters
     ----------
     report : Report
-        What to show.
+        The contents.
 
     Returns
     -------
@@ -345,7 +345,7 @@ def json_report(report: Report) -> str:
     Parameters
     ----------
     report : Report
-        What to show.
+        The contents.
 
     Returns
     -------
@@ -384,7 +384,7 @@ def report_text(results: StudyResults, form: str) -> str:
     results : StudyResults
         The runs, from `read_results`.
     form : {"html", "markdown", "latex", "json"}
-        How.
+        The format.
 
     Returns
     -------
@@ -397,7 +397,7 @@ def report_text(results: StudyResults, form: str) -> str:
 
 
 def report_format(path: str | os.PathLike[str]) -> str:
-    """Return the format that the end of a file's name asks for.
+    """Return the format for the suffix of a file name.
 
     Examples
     --------
@@ -415,14 +415,14 @@ def report_format(path: str | os.PathLike[str]) -> str:
 
 
 def write_report(results: StudyResults, path: str | os.PathLike[str]) -> None:
-    """Write the report of a study into a file, in the format that its name asks for.
+    """Write the report of a study into a file, in the format of its suffix.
 
     Parameters
     ----------
     results : StudyResults
         The runs, from `read_results`.
     path : path-like
-        The file, ending in .html, .md, .tex or .json; it is replaced when all is written.
+        The file, ending in .html, .md, .tex or .json; it is replaced when everything is written.
     """
     text = report_text(results, report_format(path))
     files.write(path, text.encode())
@@ -465,7 +465,7 @@ def _data(results: StudyResults, label: str) -> dict[str, Any]:
 
 
 def _settings(results: StudyResults) -> dict[str, Any]:
-    """Return what the units of all data sets have in common."""
+    """Return the settings that the units of all data sets share."""
     found: dict[str, Any] = {}
     for key in ("seed", "inputs", "search"):
         values = {json.dumps(row["definition"].get(key)) for row in results.rows}
@@ -476,7 +476,7 @@ def _settings(results: StudyResults) -> dict[str, Any]:
 
 
 def departures(results: StudyResults) -> tuple[str, ...]:
-    """Say in what the runs depart from the definition of the study.
+    """Return how the runs differ from the definition of the study, in sentences.
 
     Parameters
     ----------
@@ -512,7 +512,7 @@ def departures(results: StudyResults) -> tuple[str, ...]:
 
 def _search_departure(search: Mapping[str, Any], study: StudyDefinition) -> str:
     changed = [
-        f"{key} {search.get(key)!r} in place of {value!r}"
+        f"{key} {search.get(key)!r} instead of {value!r}"
         for key, value in asdict(study.search).items()
         if search.get(key) != value
     ]
@@ -527,7 +527,7 @@ def _part_departures(results: StudyResults, part: DatasetPart) -> list[str]:
         found.append(f"{part.label}: {done} of {part.partitions} partitions.")
     train, rows = definition.get("train"), definition.get("data", {}).get("n_rows")
     if train is not None and train != part.train_rows(rows):
-        found.append(f"{part.label}: {train} training rows in place of {part.train_rows(rows)}.")
+        found.append(f"{part.label}: {train} training rows instead of {part.train_rows(rows)}.")
     source = definition.get("data", {}).get("source")
     if source is not None and source in datasets.facts(part.name).differs:
         found.append(f"{part.label}: {datasets.facts(part.name).differs[source]}.")

@@ -24,18 +24,18 @@ FIGURES = ("error", "accuracy", "nll")
 
 @dataclass(frozen=True)
 class StudyResults:
-    """The runs of a study: what each method scored on each partition of each data set.
+    """The runs of a study: the result of each method on each partition of each data set.
 
     Parameters
     ----------
     name : str
         The study.
     rows : sequence of dict
-        Rows of `Store.results`, of this study alone.
+        Rows of `Store.results`, of this study only.
     study : StudyDefinition or None, default=None
-        Its definition, for the order of things and for what the store does not know.
+        Its definition, for the order of data sets and methods and for facts not in the store.
     left_out : tuple of str, default=()
-        What else is in the store and was not taken.
+        What else is in the store, and was skipped.
 
     Examples
     --------
@@ -82,9 +82,9 @@ class StudyResults:
         Parameters
         ----------
         figure : {"error", "accuracy", "nll"}
-            Which one; errors and accuracies as shares.
+            The figure; errors and accuracies are shares.
         dataset, method : str
-            Of whom.
+            The data set and the method.
 
         Returns
         -------
@@ -98,7 +98,7 @@ class StudyResults:
         if figure == "error":
             return {partition: error for partition, (error, _) in found.items()}
         values = {k: math.nan if nll is None else nll for k, (_, nll) in found.items()}
-        # A method without probabilities has no NLL; that is no failure.
+        # A method without probabilities has no NLL; that is not a failure.
         finite = {k: v if math.isfinite(v) else math.nan for k, v in values.items()}
         return finite if any(not math.isnan(v) for v in finite.values()) else {}
 
@@ -182,7 +182,7 @@ def read_results(
     store : Store
         The store.
     study : StudyDefinition or str, optional
-        The study, or its name. Not needed if the store holds one study only.
+        The study, or its name. Not needed if the store holds only one study.
     units : iterable of Unit, optional
         The units whose results to take. Without it, if a data set was run in several ways (other
         sizes, searches, seeds or data), the way with the most results is taken and the others are
@@ -224,7 +224,7 @@ def _study_name(
     if study is None:
         if len(found) > 1:
             raise ValueError(
-                f"The store {store.path} holds several studies; say which: {listed(found)}."
+                f"The store {store.path} holds several studies; name one: {listed(found)}."
             )
         return str(found[0])
     name = study if isinstance(study, str) else study.name
@@ -240,7 +240,7 @@ def _built_in(name: str) -> StudyDefinition | None:
 
 
 def _chosen(families: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
-    """Choose families that may stand in one table: one way of running each data set."""
+    """Choose families that can share one table: one definition for each data set."""
     chosen, left_out = [], []
     for dataset in dict.fromkeys(family["dataset"] for family in families):
         ways: dict[str, list[Mapping[str, Any]]] = {}
@@ -256,18 +256,18 @@ def _chosen(families: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]
         others = sum(f["n_units"] for f in families if f["dataset"] == dataset)
         others -= sum(family["n_units"] for family in taken)
         if others:
-            left_out.append(f"{dataset}: {others} units that were defined otherwise.")
+            left_out.append(f"{dataset}: {others} units with another definition.")
     return chosen, left_out
 
 
 def _way(family: Mapping[str, Any]) -> str:
-    """Return all that units must have in common for their results to be compared."""
+    """Return what units must share for their results to be compared."""
     definition = {k: v for k, v in family["definition"].items() if k != "methods"}
     return canonical([definition, family["dataset_checksum"], family["results_version"]])
 
 
 def _weight(families: Sequence[Mapping[str, Any]]) -> tuple[int, int, str]:
-    """Prefer what a newer library computed, then the most results, then the newest."""
+    """Prefer the newest version of results, then the most results, then the latest."""
     results = sum(f["n_units"] * len(f["definition"].get("methods", "1")) for f in families)
     return families[0]["results_version"], results, max(f["recorded"] for f in families)
 

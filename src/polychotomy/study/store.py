@@ -1,4 +1,9 @@
-"""The store of a study: one SQLite file that survives being killed at any moment."""
+"""The store of a study: one SQLite file that survives being killed at any moment.
+
+Design note: a file for each unit would survive too, but thousands of them are slow to read, and
+two drivers could run the same unit. SQLite in WAL mode has transactions, claims and readers beside
+a writer in one file. The price is a local disk: WAL does not work over a network.
+"""
 
 from __future__ import annotations
 
@@ -61,18 +66,18 @@ CREATE TABLE claim (
 
 _WORDS = {
     "SQLITE_FULL": "the disk is full. Free some space and run again; what it holds is intact",
-    "SQLITE_IOERR": "the disk does not take what is written, it may be full. What it holds is "
-    "intact; run again when there is space",
+    "SQLITE_IOERR": "the disk cannot be written, it may be full. What it holds is intact; run "
+    "again when there is space",
     "SQLITE_READONLY": "it is read-only. Make the file and its folder writable",
-    "SQLITE_CANTOPEN": "it cannot be opened. See that its folder exists and can be written to",
+    "SQLITE_CANTOPEN": "it cannot be opened. Check that its folder exists and is writable",
     "SQLITE_NOTADB": "it is not a SQLite database. Choose another name",
     "SQLITE_CORRUPT": "the file is damaged. Restore it from a copy",
-    "SQLITE_BUSY": "another process keeps it locked. See which one, and run again",
+    "SQLITE_BUSY": "another process keeps it locked. Stop that one, and run again",
 }
 
 
 class StoreError(RuntimeError):
-    """A store that cannot be opened, read or written, with the reason.
+    """A store cannot be opened, read or written; the message has the reason.
 
     Examples
     --------
@@ -107,11 +112,11 @@ class Store:
     Parameters
     ----------
     path : path-like
-        The file; it is made if it does not exist.
+        The file; it is created if it does not exist.
     read_only : bool, default=False
-        Whether to open an existing store for reading alone.
+        Whether to open an existing store only for reading.
     patience : float, default=60.0
-        For how many seconds to wait while another process writes.
+        The seconds to wait while another process writes.
 
     Examples
     --------
@@ -169,8 +174,8 @@ class Store:
         try:
             db.execute("PRAGMA user_version")
         except sqlite3.OperationalError:
-            # In a folder that cannot be written to, a WAL database opens only as immutable,
-            # which it is if nobody has left a log beside it.
+            # In a read-only folder a WAL database opens only as immutable. It is, if there is no
+            # log of another process next to it.
             db.close()
             if self.path.with_name(self.path.name + "-wal").exists():
                 raise
@@ -182,7 +187,7 @@ class Store:
         return sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
 
     def _prepare(self) -> None:
-        """Check whose database this is, and make the tables of a new one."""
+        """Check that this is a store, and create the tables of a new one."""
         self._db.execute("PRAGMA foreign_keys = ON")
         if self.read_only:
             self._check_schema(self._pragma("user_version"))
@@ -213,7 +218,7 @@ class Store:
                 continue
             if mode != "wal":
                 raise StoreError(
-                    f"The store {self.path} does not take WAL mode; keep it on a local disk."
+                    f"The store {self.path} does not support WAL mode; keep it on a local disk."
                 )
             return
 
@@ -226,12 +231,12 @@ class Store:
     def _check_schema(self, version: int) -> None:
         if self._pragma("application_id") != _APPLICATION_ID:
             raise StoreError(
-                f"{self.path} is a SQLite database, but no store of studies. Choose another name."
+                f"{self.path} is a SQLite database, but not a store. Choose another name."
             )
         if version > SCHEMA_VERSION:
             raise StoreError(
                 f"The store {self.path} was written by a newer polychotomy (schema {version}; this "
-                f"one knows up to {SCHEMA_VERSION}). Update polychotomy, or choose another store."
+                f"one reads up to {SCHEMA_VERSION}). Update polychotomy, or choose another store."
             )
 
     @contextmanager
@@ -247,7 +252,7 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write all or nothing, whatever stops us."""
+        """Write everything or nothing, however the process ends."""
         with self._in_words():
             try:
                 self._db.execute("BEGIN IMMEDIATE")
@@ -261,16 +266,16 @@ class Store:
     # Results
 
     def record(self, unit: Unit, outcome: Outcome) -> bool:
-        """Write the outcome of a unit, all of it or nothing, and drop the claim on it.
+        """Write the outcome of a unit in one transaction, and drop the claim on it.
 
         Results replace a failure of the same unit; nothing replaces results.
 
         Parameters
         ----------
         unit : Unit
-            What was run.
+            The unit.
         outcome : Outcome
-            How it ended.
+            Its outcome.
 
         Returns
         -------
@@ -295,7 +300,7 @@ class Store:
         Parameters
         ----------
         units : iterable of Unit
-            What to look for.
+            The units to look for.
         """
         return {row["key"] for row in self._read("SELECT key FROM unit WHERE {}", "key", units)}
 
@@ -305,7 +310,7 @@ class Store:
         Parameters
         ----------
         units : iterable of Unit, optional
-            Which units to look at; all of them by default.
+            The units to look at; all by default.
 
         Returns
         -------
@@ -401,7 +406,7 @@ class Store:
         Parameters
         ----------
         units : iterable of Unit
-            What to forget.
+            The units to forget.
         only_failed : bool, default=False
             Whether to keep the units with results.
         """
@@ -419,7 +424,7 @@ class Store:
         Parameters
         ----------
         path : path-like
-            The file, replaced as a whole when all is written.
+            The file; it is replaced when everything is written.
         units : iterable of Unit, optional
             As for `results`.
 
@@ -443,7 +448,7 @@ class Store:
         Parameters
         ----------
         path : path-like
-            The file, replaced as a whole when all is written.
+            The file; it is replaced when everything is written.
         units : iterable of Unit, optional
             As for `results`.
         """
@@ -456,7 +461,7 @@ class Store:
         units: Iterable[Unit] | None,
         keys: list[str] | None = None,
     ) -> list[dict[str, Any]]:
-        """Run a query with {} in the place of the condition that chooses units, or keys."""
+        """Run a query with {} for the condition that chooses units, or keys."""
         wanted = None if keys is None else json.dumps(keys)
         if wanted is None and units is not None:
             wanted = _keys(units)
@@ -484,12 +489,12 @@ class Store:
     # Claims
 
     def claim(self, unit: Unit, holder: str, seconds: float) -> bool:
-        """Claim a unit for a driver, unless it is finished or somebody else's.
+        """Claim a unit for a driver, unless it is finished or claimed by another.
 
         Parameters
         ----------
         unit : Unit
-            What is to be run.
+            The unit to run.
         holder : str
             The driver, from `new_holder`.
         seconds : float
@@ -526,7 +531,7 @@ class Store:
         return True
 
     def renew(self, holder: str, seconds: float) -> None:
-        """Put off the expiry of all claims of a driver.
+        """Extend all claims of a driver.
 
         Parameters
         ----------
@@ -541,7 +546,7 @@ class Store:
             )
 
     def release(self, holder: str) -> None:
-        """Give up all claims of a driver.
+        """Release all claims of a driver.
 
         Parameters
         ----------
@@ -560,7 +565,7 @@ class Store:
 
 
 def _is_dead(holder: str) -> bool:
-    """Whether a driver is a process of this machine that is no more.
+    """Return whether a driver is a process of this machine that has ended.
 
     A driver that was killed leaves its claims behind; without this, whoever resumes at once would
     have to wait for them to expire. If in doubt, it lives.

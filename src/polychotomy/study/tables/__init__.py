@@ -1,4 +1,4 @@
-"""The tables of a study: ours beside the printed ones, p-values, and where the time went."""
+"""The tables of a study: our numbers and the printed ones, p-values, and times."""
 
 from .comparison import (
     DECIMALS,

@@ -1,4 +1,4 @@
-"""Ours beside the printed numbers, and tables of ours alone."""
+"""Tables of our numbers together with the printed ones, and tables of ours only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIGURE_WORDS = {
     "accuracy": "test accuracy",
     "nll": "test negative log-likelihood",
 }
-# How many decimals are shown where no paper says.
+# The number of decimals if there is no paper to follow.
 DECIMALS = {"error": 2, "accuracy": 2, "nll": 4}
 
 
@@ -30,11 +30,11 @@ class Cell:
     printed : Printed
         The paper's, as it is printed.
     compared : Printed
-        The same, corrected where that is known: what ours are compared with.
+        The same with known corrections, to which ours are compared.
     difference : PrintedDifference or None
-        Ours minus that.
+        Ours minus `compared`.
     doubts : tuple of str
-        Why the printed numbers are not to be believed.
+        Why the printed numbers are doubtful.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Counts:
     compared : int
         Those with runs of ours and with standard errors.
     within_two, within_three : int
-        Those of them that are as near as that.
+        Those of them within so many standard errors.
 
     Examples
     --------
@@ -100,14 +100,14 @@ class Counts:
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """A table of a paper, with ours beside it.
+    """A table of a paper, together with ours.
 
     Parameters
     ----------
     id, title, figure, unit : str
         As in the `PrintedTable`.
     decimals : int
-        How many to show.
+        The number of decimals to show.
     rows, columns : tuple of str
         Data sets and methods, as the study calls them.
     paper_rows, paper_columns : tuple of str
@@ -115,7 +115,7 @@ class ComparisonTable:
     cells : tuple of tuple of Cell
         A tuple for each row.
     notes : tuple of str
-        What to know.
+        Notes for the reader.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class ComparisonTable:
 
     @property
     def counts(self) -> Counts:
-        """How near ours are."""
+        """How close our numbers are to the printed ones."""
         all_cells = [cell for row in self.cells for cell in row]
         far = [abs(cell.standard_errors) for cell in all_cells]
         known = [value for value in far if not math.isnan(value)]
@@ -164,14 +164,14 @@ class ComparisonTable:
 
 @dataclass(frozen=True)
 class OwnTable:
-    """A figure of all methods on all data sets, ours alone.
+    """A figure of all methods on all data sets, ours only.
 
     Parameters
     ----------
     title, figure, unit : str
         What it shows.
     decimals : int
-        How many to show.
+        The number of decimals to show.
     methods, datasets : tuple of str
         Its rows and its columns.
     cells : tuple of tuple of (Summary or None)
@@ -204,7 +204,7 @@ class OwnTable:
 def comparison_tables(
     results: StudyResults, printed: Sequence[PrintedTable] | None = None
 ) -> tuple[ComparisonTable, ...]:
-    """Put our results beside the printed means and deviations.
+    """Compare our results with the printed means and deviations.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def _cell(results: StudyResults, table: PrintedTable, row: str, column: str) -> 
 
 
 def _n_runs(study: StudyDefinition | None, row: str) -> int:
-    """Return over how many partitions the paper's numbers are."""
+    """Return the number of partitions behind the paper's numbers."""
     if study is None:
         return 1
     return next((part.partitions for part in study.datasets if part.label == row), 1)

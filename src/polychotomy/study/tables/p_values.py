@@ -37,7 +37,7 @@ class PValues:
     printed : float or None
         The paper's, of the paired t-test.
     doubts : tuple of str
-        Why that is not to be believed.
+        Why that is doubtful.
 
     Examples
     --------
@@ -63,14 +63,14 @@ class PValues:
 
 @dataclass(frozen=True)
 class PValueTable:
-    """The p-values that a paper prints, with ours beside them.
+    """The p-values that a paper prints, together with ours.
 
     Parameters
     ----------
     id, title : str
         As in the `PrintedTable`.
     figure : {"error", "nll"}
-        On which the methods are compared.
+        The figure that is compared.
     first : str
         The method that is compared with those of the columns.
     rows, columns, paper_rows, paper_columns : tuple of str
@@ -78,7 +78,7 @@ class PValueTable:
     cells : tuple of tuple of PValues
         A tuple for each row.
     notes : tuple of str
-        What to know.
+        Notes for the reader.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class PValueTable:
 
     @property
     def agreeing(self) -> tuple[int, int]:
-        """How many are on the printed side of 0.05, and of how many."""
+        """How many are on the printed side of 0.05, and how many were compared."""
         known = [cell.agrees for row in self.cells for cell in row]
         return sum(agrees is True for agrees in known), sum(a is not None for a in known)
 
@@ -122,11 +122,11 @@ class PMatrix:
     dataset : str
         The data set; "all data sets" for Wilcoxon's test on the means.
     figure : {"error", "nll"}
-        On which the methods are compared.
+        The figure that is compared.
     methods : tuple of str
         Rows and columns.
     tests : tuple of str
-        Which tests there are.
+        The names of the tests.
     values : mapping of str to tuple of tuple of float
         For each test a tuple for each row; NaN on the diagonal and where there are too few pairs.
 
@@ -150,7 +150,7 @@ class PMatrix:
 def p_value_tables(
     results: StudyResults, printed: Sequence[PrintedTable] | None = None
 ) -> tuple[PValueTable, ...]:
-    """Put our p-values beside the printed ones.
+    """Compare our p-values with the printed ones.
 
     Parameters
     ----------
@@ -206,13 +206,13 @@ def p_values(
     results : StudyResults
         The runs.
     figure : {"error", "nll"}
-        On which to compare.
+        The figure to compare.
     dataset, first, second : str
-        Whom; p-values are small where the first method is better.
+        The two methods; p-values are small if the first is better.
     printed : float, optional
-        What a paper prints, kept beside them.
+        The p-value that a paper prints.
     doubts : tuple of str, default=()
-        What to say about that.
+        Doubts about the printed p-value.
 
     Returns
     -------
@@ -236,7 +236,7 @@ def p_matrices(results: StudyResults, figure: str) -> tuple[PMatrix, ...]:
     results : StudyResults
         The runs.
     figure : {"error", "nll"}
-        On which to compare.
+        The figure to compare.
 
     Returns
     -------
@@ -304,7 +304,7 @@ def ranking(results: StudyResults, figure: str) -> MethodRanking | None:
     results : StudyResults
         The runs.
     figure : {"error", "nll"}
-        By which mean.
+        The figure whose means are ranked.
 
     Returns
     -------

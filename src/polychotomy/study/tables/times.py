@@ -1,4 +1,4 @@
-"""Where the time of a study went."""
+"""How the time of a study was spent."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..results import StudyResults
 
 @dataclass(frozen=True)
 class TimeRow:
-    """Where the time of some units went, in seconds of work.
+    """How the time of some units was spent, in seconds of work.
 
     Parameters
     ----------
     name : str
-        Which units.
+        The data set or sweep of the units.
     n_units : int
-        How many.
+        The number of units.
     shared : float
         Training the machines, which all methods of a sweep share.
     own : float
@@ -41,12 +41,12 @@ class TimeRow:
 
     @property
     def total(self) -> float:
-        """All of it."""
+        """The sum of all parts."""
         return self.shared + self.own + self.other
 
 
 def time_tables(results: StudyResults) -> tuple[tuple[TimeRow, ...], tuple[TimeRow, ...]]:
-    """Say where the time went: by data set, and by sweep.
+    """Return how the time was spent, by data set and by sweep.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def time_tables(results: StudyResults) -> tuple[tuple[TimeRow, ...], tuple[TimeR
     Returns
     -------
     by_dataset, by_sweep : tuple of TimeRow
-        Seconds of work, whatever the number of workers.
+        Seconds of work, added over all workers.
     """
     spent: dict[str, list[Mapping[str, Any]]] = {}
     for row in results.rows:
