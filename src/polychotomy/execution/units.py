@@ -111,7 +111,7 @@ class Unit:
     >>> from polychotomy.execution.units import Unit
     >>> unit = Unit("demo", "iris", "0f3a", 0, "svm_ovo", {"folds": 5, "seed": 7})
     >>> unit.key[:12]
-    '74c166d2d9f9'
+    '5acf208283b9'
     >>> other = Unit("demo", "iris", "0f3a", 0, "klr_ovo", {"folds": 5, "seed": 7})
     >>> other.key == unit.key, other.seed("partition") == unit.seed("partition")
     (False, True)
