@@ -1,7 +1,13 @@
 """Kernels, Gram matrices that many binary problems share, and kernel rows on demand."""
 
 from .base import Kernel, OnDemand
-from .distances import city_block_distances, inner_products, squared_distances, squared_norms
+from .distances import (
+    city_block_distances,
+    dense,
+    inner_products,
+    squared_distances,
+    squared_norms,
+)
 from .function import Function
 from .gaussian import Gaussian
 from .gram import BLOCK_ENTRIES, SharedRows, check_square, prepare_rows
@@ -12,6 +18,7 @@ from .polynomial import Polynomial
 from .precomputed import Precomputed
 from .rows import CachedRows, LinearRows, RowSource, StoppedError
 from .settle import kernel_class, settle_kernel
+from .sigmoid import Sigmoid
 
 __all__ = [
     "BLOCK_ENTRIES",
@@ -27,9 +34,11 @@ __all__ = [
     "Precomputed",
     "RowSource",
     "SharedRows",
+    "Sigmoid",
     "StoppedError",
     "check_square",
     "city_block_distances",
+    "dense",
     "inner_products",
     "kernel_class",
     "prepare_rows",

@@ -51,6 +51,8 @@ class Kernel(Part):
         Whether it is the inner product of the inputs themselves.
     is_precomputed : bool
         Whether the rows of X are those of the Gram matrix.
+    is_indefinite : bool
+        Whether the Gram matrix is not positive semidefinite as a rule.
     takes_sigma2 : bool
         Whether its width may be given as `sigma2`.
     scale_power : float
@@ -78,6 +80,7 @@ class Kernel(Part):
     part_kind: ClassVar[str] = "kernel"
     is_linear: ClassVar[bool] = False
     is_precomputed: ClassVar[bool] = False
+    is_indefinite: ClassVar[bool] = False
     takes_sigma2: ClassVar[bool] = False
     scale_power: ClassVar[float] = 1.0
     tuned_parameters: ClassVar[tuple[str, ...]] = ()

@@ -36,6 +36,11 @@ def inner_products(X: Any, Z: Any) -> FloatArray:
     return np.asarray(safe_sparse_dot(X, Z.T, dense_output=True), dtype=np.float64)
 
 
+def dense(values: Any) -> FloatArray:
+    """Return a kernel as a dense array, whatever form it has come in."""
+    return np.asarray(values.toarray() if issparse(values) else values, dtype=np.float64)
+
+
 def squared_norms(X: Any) -> FloatArray:
     """Return the inner product of every row with itself."""
     squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)

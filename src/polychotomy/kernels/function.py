@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..core.types import FloatArray
 from .base import Kernel
+from .distances import dense
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Function(Kernel):
 
     def between(self, X: Any, Z: Any) -> FloatArray:
         """Return the kernel between every row of X and every row of Z."""
-        return np.asarray(self.function(X, Z), dtype=np.float64)
+        return dense(self.function(X, Z))
 
     @classmethod
     def magnitude(cls, X: Any) -> float | None:

@@ -10,6 +10,7 @@ import numpy as np
 from ..core.registry import register
 from ..core.types import FloatArray, IntArray
 from .base import Kernel, OnDemand
+from .distances import dense
 
 if TYPE_CHECKING:
     from .gram import SharedRows
@@ -33,11 +34,11 @@ class Precomputed(Kernel):
 
     def gram(self, rows: SharedRows, n_threads: int = 1) -> FloatArray:
         """Return the Gram matrix of all rows: the matrix itself."""
-        return np.asarray(rows.X, dtype=np.float64)
+        return dense(rows.X)
 
     def gram_of(self, X: Any, rows: IntArray) -> FloatArray:
         """Return the part of the matrix that belongs to some rows."""
-        return np.asarray(X[np.ix_(rows, rows)], dtype=np.float64)
+        return dense(X[np.ix_(rows, rows)])
 
     def diagonal(self, X: Any) -> FloatArray:
         """Return the diagonal of the matrix."""
@@ -48,7 +49,7 @@ class Precomputed(Kernel):
         diagonal = np.asarray(X[rows, rows], dtype=np.float64).ravel()
 
         def tile(some: IntArray, all_: slice) -> FloatArray:
-            return np.asarray(X[np.ix_(rows[some], rows[all_])], dtype=np.float64)
+            return dense(X[np.ix_(rows[some], rows[all_])])
 
         return OnDemand(diagonal, tile)
 

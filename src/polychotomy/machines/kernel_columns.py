@@ -30,6 +30,7 @@ from ..kernels import (
     Kernel,
     SharedRows,
     check_square,
+    dense,
     prepare_rows,
     settle_memory_limit,
 )
@@ -79,7 +80,7 @@ class FittedKernels:
 
     def _kernel_with(self, X: Any) -> FloatArray:
         if self.kernel.is_precomputed:
-            return np.asarray(X[:, self.support], dtype=np.float64)
+            return dense(X[:, self.support])
         return self.kernel.between(X, self.support_inputs)
 
     def check_state(self, sizes: Sizes) -> None:
@@ -208,9 +209,12 @@ class KernelColumns:
         options: TrainingOptions,
         probability: bool = False,
     ) -> list[FoldMargins] | None:
-        """Return the held-out margins for every C; None if the Gram matrix is too large."""
+        """Return the held-out margins for every C.
+
+        None if the Gram matrix is too large, or a C infinite: each C is then trained on its own.
+        """
         limit = settle_memory_limit(self.solver.memory_limit)
-        if not fits(len(labels), limit):
+        if not fits(len(labels), limit) or not np.isfinite(values).all():
             return None
         n_threads = most_threads(len(labels), effective_n_jobs(options.n_jobs), limit)
         kernel = self.solver.settle(state.X, options.counts)

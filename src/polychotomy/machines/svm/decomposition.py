@@ -86,7 +86,8 @@ class _Problem:
         self.beta = np.zeros(len(labels))
         self.residual = labels.copy()
         self.error = 0.0
-        self.unit = float(source.diagonal.max()) or 1.0
+        # An indefinite kernel may have a diagonal below 0.
+        self.unit = float(np.abs(source.diagonal).max()) or 1.0
         self.iterations = 0
         self.stayed = np.zeros(0, dtype=np.intp)
 
@@ -117,7 +118,7 @@ class _Problem:
     def _goal(self) -> float:
         """Return the required gap, which is smaller for a small C, as in the native solver."""
         outputs = (self.labels - self.residual)[self.inside]
-        reach = float(((self.upper - self.lower) * self.source.diagonal).max())
+        reach = float(((self.upper - self.lower) * np.abs(self.source.diagonal)).max())
         scale = max(float(np.ptp(outputs)) / 2.0, _core.SVM_LEAST_SHARE_OF_REACH * reach)
         sizes = self.unit * float(np.abs(self.beta).sum())
         floor = 2.0 * _ROUNDING * (_core.SVM_ROUNDING_TERMS + sizes)
