@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics.pairwise import laplacian_kernel, pairwise_kernels
+from sklearn.metrics.pairwise import laplacian_kernel, pairwise_kernels, rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
@@ -266,18 +266,112 @@ def test_a_solver_at_its_limit_names_the_binary_problem():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"C": 0.0}, "C must be a positive number"),
-        ({"sigma2": -1.0}, "sigma2 must be a positive number"),
+        ({"C": 0.0}, r"'C' parameter of \w+ must be a float in the range \(0.0, inf.*Got 0.0"),
+        ({"C": "1"}, r"'C' parameter of \w+ must be a float in the range"),
+        ({"C": float("nan")}, "'C' parameter"),
+        ({"C": True}, "'C' parameter"),
+        ({"sigma2": -1.0}, r"'sigma2' .* must be a float in the range \(0.0, inf\) or None"),
         ({"gamma": "scael"}, "Unknown gamma 'scael'. Did you mean 'scale'"),
         ({"kernel": "rbg"}, "Unknown kernel 'rbg'. Did you mean 'rbf'"),
-        ({"tol": 0.0}, "tol must be a positive number"),
-        ({"max_iter": -2}, "max_iter must be a positive integer, or -1"),
+        ({"kernel": 3}, "Unknown kernel 3"),
+        ({"gamma": 0.0}, "'gamma' .* must be a str among {'auto', 'scale'} or a float"),
+        ({"kernel": "linear", "gamma": "scael"}, "Unknown gamma 'scael'"),
+        ({"degree": -1}, r"'degree' .* must be a float in the range \[0.0, inf\). Got -1 instead"),
+        ({"degree": "3"}, "'degree' parameter"),
+        ({"coef0": float("inf")}, r"'coef0' .* must be a float in the range \(-inf, inf\)"),
+        ({"tol": 0.0}, "'tol' parameter"),
+        ({"max_iter": -2}, r"'max_iter' .* must be an int in the range \[-1, inf\)"),
+        ({"max_iter": 2.5}, "'max_iter' parameter"),
+        ({"memory_limit": 0}, "'memory_limit' .* or None. Got 0 instead"),
     ],
 )
 def test_bad_parameters(machine, options, sentence):
     X, y = make_blobs(30, centers=2, random_state=0)
     with pytest.raises(ValueError, match=sentence):
         machine(**options).fit(X, y)
+    with pytest.raises(ValueError, match=sentence):
+        pc.PolychotomyClassifier(machine(**options)).fit(X, y)
+
+
+def test_only_a_support_vector_machine_has_a_hard_margin_and_indefinite_kernels():
+    X, y = make_blobs(40, centers=2, random_state=0)
+    with pytest.raises(ValueError, match="'C' parameter of KernelLogisticRegression"):
+        pc.KernelLogisticRegression(C=np.inf).fit(X, y)
+    with pytest.raises(ValueError, match="'C' parameter of LSSVM"):
+        pc.LSSVM(C=np.inf).fit(X, y)
+    with pytest.raises(ValueError, match="cannot take kernel='sigmoid': its Gram matrix is not"):
+        pc.KernelLogisticRegression(kernel="sigmoid").fit(X, y)
+    with pytest.raises(ValueError, match="The Gram matrix is not positive semidefinite"):
+        pc.LSSVM(kernel="sigmoid").fit(X, y)
+
+
+@pytest.mark.parametrize("options", [{}, {"memory_limit": 1e4}], ids=["gram", "rows"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_hard_margin_is_one(kernel, options):
+    X, y = make_blobs(120, centers=2, random_state=0, cluster_std=0.9)
+    X, y = X[np.abs(X[:, 1] - 2.6) > 0.4], y[np.abs(X[:, 1] - 2.6) > 0.4]
+    machine = pc.SVM(np.inf, kernel=kernel, tol=1e-8, **options).fit(X, y)
+    margins = np.where(y == 1, 1, -1) * machine.decision_function(X)
+    np.testing.assert_allclose(margins[machine.support_], 1.0, atol=1e-6)
+    assert margins.min() > 1 - 1e-6
+    # The sum of the weights is twice the dual objective, and |w|^2 the primal one.
+    gram = machine._fitted.kernel.between(machine.support_vectors_, machine.support_vectors_)
+    norm = (machine.dual_coef_ @ gram @ machine.dual_coef_.T).item()
+    np.testing.assert_allclose(np.abs(machine.dual_coef_).sum(), norm, rtol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"memory_limit": 1e4}], ids=["gram", "rows"])
+def test_no_hard_margin_is_warned_about(options):
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        pc.SVM(np.inf, kernel="linear", **options).fit(X, [0, 1, 0, 1])
+
+
+def test_a_search_takes_an_infinite_C():
+    X, y = make_blobs(60, centers=2, random_state=0)
+    search = pc.TwoStepSearchCV(
+        pc.PolychotomyClassifier(pc.SVM()), {"machine__C": [1.0, np.inf]}, cv=3
+    ).fit(X, y)
+    assert search.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize(("gamma", "coef0"), [(0.1, 0.0), (1.0, -1.0)])
+@pytest.mark.parametrize("options", [{}, {"memory_limit": 1e4}], ids=["gram", "rows"])
+def test_the_sigmoid_kernel_ends_in_a_stationary_point(gamma, coef0, options):
+    X, y = make_blobs(120, centers=2, random_state=0, cluster_std=2.0)
+    X = X - X.mean(axis=0)
+    C = 2.0
+    machine = pc.SVM(C, kernel="sigmoid", gamma=gamma, coef0=coef0, tol=1e-6, **options)
+    machine.fit(X, y)
+    gram = np.tanh(gamma * X @ X.T + coef0)
+    signs = np.where(y == 1, 1.0, -1.0)
+    beta = np.zeros(len(X))
+    beta[machine.support_] = machine.dual_coef_[0]
+    a = beta * signs
+    assert a.min() >= 0
+    assert a.max() <= C
+    residual = signs - gram @ beta
+    up = np.where(signs > 0, a < C, a > 0)
+    down = np.where(signs > 0, a > 0, a < C)
+    assert residual[up].max() - residual[down].min() <= 1e-5
+    np.testing.assert_allclose(
+        machine.decision_function(X), gram @ beta + machine.intercept_, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"memory_limit": 1e5}], ids=["gram", "rows"])
+def test_kernels_may_be_sparse(options):
+    X, y = make_blobs(150, centers=2, random_state=0, cluster_std=3.0)
+    gram = rbf_kernel(X, gamma=0.1)
+    p = pc.SVM(kernel="precomputed", **options).fit(gram, y).decision_function(gram)
+    sparse = csr_array(gram)
+    found = pc.SVM(kernel="precomputed", **options).fit(sparse, y).decision_function(sparse)
+    np.testing.assert_allclose(found, p, atol=0.02)
+    logistic = pc.KernelLogisticRegression(kernel="precomputed")
+    q = logistic.fit(gram, y).predict_proba(gram)
+    np.testing.assert_allclose(logistic.fit(sparse, y).predict_proba(sparse), q, atol=1e-6)
+    callable_ = pc.SVM(kernel=lambda X, Z: csr_array(rbf_kernel(X, Z, gamma=0.1)), **options)
+    np.testing.assert_allclose(callable_.fit(X, y).decision_function(X), p, atol=0.02)
 
 
 def test_three_classes_need_a_code():

@@ -270,8 +270,12 @@ def test_leave_one_out_needs_a_formula():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"C": "evidenc"}, "C must be 'evidence' or a positive number"),
-        ({"C": -1.0}, "C must be a positive number"),
+        ({"C": "evidenc"}, "'C' parameter of LSSVM must be a str among {'evidence'} or a float"),
+        ({"C": -1.0}, "'C' parameter of LSSVM"),
+        ({"sigma2": "evidenc"}, "'sigma2' .* a str among {'evidence'} or a float .* or None"),
+        ({"sigma2": "evidence", "degree": -1}, "'degree' parameter of LSSVM"),
+        ({"occam": "yes"}, "'occam' .* must be an instance of 'bool'"),
+        ({"shared_sigma2": 1}, "'shared_sigma2' parameter"),
         ({"kernel": "precomputed"}, "LSSVM cannot take kernel='precomputed'"),
     ],
 )

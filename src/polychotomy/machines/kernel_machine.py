@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from numbers import Integral
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,13 +11,22 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core.checks import check_sparse, positive_number, refuse_weightless_classes, weight_array
+from ..core.checks import check_sparse, one_of, refuse_weightless_classes, weight_array
 from ..core.state import INPUTS, Field, Holds, Labels, Sizes, require
 from ..core.types import FloatArray, IntArray, SignArray
 from ..kernels import Kernel, RowSource, kernel_class, settle_kernel
 from .base import Machine, TrainingOptions
 from .kernel_columns import KernelColumns
+from .parameters import NOTHING, Rule, check_parameters, number, one_of_these
 from .solved import Solved, SolvedPath
+
+MEMORY = number(0.0, infinite=True) | NOTHING
+KERNEL_PARAMETERS: Mapping[str, Rule] = {
+    "sigma2": number(0.0) | NOTHING,
+    "gamma": one_of_these("scale", "auto") | number(0.0),
+    "degree": number(0.0, from_low=True),
+    "coef0": number(-np.inf),
+}
 
 
 class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
@@ -46,6 +54,15 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
         "_fitted": Holds(share="dT"),
     }
 
+    # What a subclass's own parameters may be; those of the kernel are the same for all.
+    own_parameters: ClassVar[Mapping[str, Rule]] = {}
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+        if isinstance(self.gamma, str):
+            one_of(self.gamma, "gamma", ("scale", "auto"))
+        kernel_class(self.kernel)
+        check_parameters(self, {**KERNEL_PARAMETERS, **self.own_parameters})
+
     @property
     def tuned_parameters(self) -> tuple[str, ...]:
         """The parameters that a search tunes by default: C and the width of the kernel."""
@@ -68,6 +85,7 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
 
     def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
         """Return the kernel with its parameters fixed for the training rows."""
+        self.check_parameters()
         return settle_kernel(
             self.kernel, X, self.sigma2, self.gamma, self.degree, self.coef0, counts
         )
@@ -88,6 +106,7 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
         -------
         self : KernelMachine
         """
+        self.check_parameters()
         check_sparse(X)
         X, given = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(given)
@@ -206,8 +225,7 @@ class IterativeKernelMachine(KernelMachine):
         n_threads: int,
     ) -> Solved:
         """Solve every column on every subset of rows."""
-        C_values = [positive_number(self.C, "C")]
-        return self.solve_path(gram, labels, subsets, C_values, weights, n_threads)[0]
+        return self.solve_path(gram, labels, subsets, [self.C], weights, n_threads)[0]
 
     def solve_path(
         self,
@@ -253,6 +271,4 @@ def binary_classes(y: NDArray[Any], who: str) -> tuple[NDArray[Any], NDArray[np.
 
 def iteration_limit(max_iter: Any) -> int | None:
     """Return the limit behind a `max_iter` parameter; None for -1, no user limit."""
-    if isinstance(max_iter, bool) or not isinstance(max_iter, Integral) or max_iter < -1:
-        raise ValueError(f"max_iter must be a positive integer, or -1; got {max_iter!r}.")
     return None if max_iter == -1 else int(max_iter)

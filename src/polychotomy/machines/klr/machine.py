@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.checks import positive_number
 from ...core.math import sigmoid
 from ...core.registry import register
 from ...core.types import FloatArray, IntArray, SignArray
 from ...kernels import Kernel, LinearRows, RowSource
 from ...native.klr import KlrStatus, solve_klr
-from ..kernel_machine import IterativeKernelMachine, iteration_limit
+from ..kernel_machine import MEMORY, IterativeKernelMachine, iteration_limit
 from ..linear import MOST_FEATURES
+from ..parameters import Rule, number, whole
 from ..solved import Solution, Solved, SolvedPath, solve_each
 from .columns import LogisticColumns
 from .linear import solve_linear_klr
@@ -85,6 +85,12 @@ class KernelLogisticRegression(IterativeKernelMachine):
     """
 
     probabilistic = True
+    own_parameters: ClassVar[dict[str, Rule]] = {
+        "C": number(0.0),
+        "tol": number(0.0),
+        "max_iter": whole(-1),
+        "memory_limit": MEMORY,
+    }
 
     def as_columns(self) -> LogisticColumns:
         """Return the machine in the form that `PolychotomyClassifier` trains."""
@@ -112,6 +118,17 @@ class KernelLogisticRegression(IterativeKernelMachine):
         self.tol = tol
         self.max_iter = max_iter
         self.memory_limit = memory_limit
+
+    def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
+        """Return the kernel with its parameters settled for the training rows."""
+        kernel = super().settle(X, counts)
+        if kernel.is_indefinite:
+            raise ValueError(
+                f"KernelLogisticRegression cannot take kernel={self.kernel!r}: its Gram matrix is "
+                "not positive semidefinite, so that there may be no solution. Choose another "
+                "kernel, or SVM."
+            )
+        return kernel
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of the two classes.
@@ -145,7 +162,7 @@ class KernelLogisticRegression(IterativeKernelMachine):
             subsets,
             C_values,
             weights,
-            tolerance=positive_number(self.tol, "tol"),
+            tolerance=self.tol,
             max_iterations=iteration_limit(self.max_iter) or 200,
             n_threads=n_threads,
         )
@@ -170,14 +187,13 @@ class KernelLogisticRegression(IterativeKernelMachine):
     ) -> Solved:
         """Solve every column on every subset of rows without a Gram matrix."""
         assert isinstance(source, LinearRows)
-        C, tolerance = positive_number(self.C, "C"), positive_number(self.tol, "tol")
         limit = iteration_limit(self.max_iter) or 200
 
         def solve(signs: FloatArray, sizes: FloatArray) -> Solution:
             source.go_on()
             inside = np.flatnonzero(sizes)
             X = source.X if len(inside) == source.n_rows else source.X[inside]
-            found = solve_linear_klr(X, signs[inside], C * sizes[inside], tolerance, limit)
+            found = solve_linear_klr(X, signs[inside], self.C * sizes[inside], self.tol, limit)
             coefficients = np.zeros(source.n_rows)
             coefficients[inside] = found.coefficients
             return replace(found, coefficients=coefficients)

@@ -10,7 +10,6 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
-from ...core.checks import positive_number
 from ...core.margins import Margins
 from ...core.math import sigmoid
 from ...core.registry import stored
@@ -50,6 +49,10 @@ class Settings(Protocol):
     shared_sigma2: bool
     occam: bool
     memory_limit: Any
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+        ...
 
     def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
         """Return the kernel with its parameters fixed for the training rows."""
@@ -193,6 +196,7 @@ class LSSVMColumns:
             for number, subset in enumerate(subsets)
             for columns, rows in columns_by_rows(labels, subset)
         ]
+        self.settings.check_parameters()
         kernel, C = None, self._given_C()
         if self.settings.sigma2 != "evidence" or self.settings.kernel != "rbf":
             kernel = self.settings.settle(state.X, options.counts)
@@ -337,11 +341,7 @@ class LSSVMColumns:
 
     def _given_C(self) -> float | None:
         """Return C, or None if the evidence chooses it."""
-        if not isinstance(self.settings.C, str):
-            return positive_number(self.settings.C, "C")
-        if self.settings.C != "evidence":
-            raise ValueError(f"C must be 'evidence' or a positive number, got {self.settings.C!r}.")
-        return None
+        return None if isinstance(self.settings.C, str) else float(self.settings.C)
 
     def _select_width(
         self, X: Any, targets: FloatArray, weights: FloatArray | None

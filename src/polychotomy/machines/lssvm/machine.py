@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,7 +12,8 @@ from ...core.math import sigmoid
 from ...core.registry import register
 from ...core.types import FloatArray
 from ...kernels import Kernel
-from ..kernel_machine import KernelMachine
+from ..kernel_machine import MEMORY, KernelMachine
+from ..parameters import FLAG, NOTHING, Rule, number, one_of_these
 
 if TYPE_CHECKING:
     from .columns import LSSVMColumns
@@ -88,6 +89,14 @@ class LSSVM(KernelMachine):
     >>> round(clf.score(X[1::2], y[1::2]), 2)
     0.96
     """
+
+    own_parameters: ClassVar[dict[str, Rule]] = {
+        "C": one_of_these("evidence") | number(0.0),
+        "sigma2": one_of_these("evidence") | number(0.0) | NOTHING,
+        "shared_sigma2": FLAG,
+        "occam": FLAG,
+        "memory_limit": MEMORY,
+    }
 
     def __init__(
         self,

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.checks import positive_number
 from ...core.registry import register
 from ...core.types import FloatArray, IntArray, SignArray
 from ...kernels import Kernel, LinearRows, RowSource
 from ...native.svm import SvmStatus, solve_svm
-from ..kernel_machine import IterativeKernelMachine, iteration_limit
+from ..kernel_machine import MEMORY, IterativeKernelMachine, iteration_limit
 from ..linear import MOST_FEATURES
+from ..parameters import Rule, number, whole
 from ..solved import Solution, Solved, SolvedPath, solve_each
 from .decomposition import decompose
+from .hard_margin import PATH, first_inside, is_inside
 from .interior import interior_point
 
 
@@ -31,19 +32,22 @@ class SVM(IterativeKernelMachine):
     Parameters
     ----------
     C : float, default=1.0
-        The weight of the errors; that of a row is ``C`` times its weight.
-    kernel : {"rbf", "laplacian", "linear", "poly", "precomputed"} or callable, default="rbf"
-        The kernel.
+        The weight of the errors; that of a row is ``C`` times its weight. Infinity is the hard
+        margin: no row may be on the wrong side. A binary problem that has no such solution is
+        warned about, and solved for a C of 1e8.
+    kernel : str or callable, default="rbf"
+        The kernel: "rbf", "laplacian", "linear", "poly", "sigmoid", "precomputed", or a function of
+        two matrices.
     sigma2 : float, default=None
         The width of the Gaussian kernel, ``exp(-|x - z|^2 / (2 sigma2))``; if given, `gamma` is not
         used.
     gamma : {"scale", "auto"} or float, default="scale"
         The width in scikit-learn's form, ``exp(-gamma |x - z|^2)``, the width of "laplacian",
-        ``exp(-gamma sum_j |x_j - z_j|)``, or the scale of "poly".
+        ``exp(-gamma sum_j |x_j - z_j|)``, or the scale of "poly" and "sigmoid".
     degree : float, default=3
         The degree of "poly".
     coef0 : float, default=0.0
-        The constant of "poly".
+        The constant of "poly" and "sigmoid".
     tol : float, default=1e-3
         The largest violation of the optimality conditions, for scores of size 1 or more. For
         smaller scores, as with a small `C`, it is reduced in proportion.
@@ -92,6 +96,13 @@ class SVM(IterativeKernelMachine):
     0.96
     """
 
+    own_parameters: ClassVar[dict[str, Rule]] = {
+        "C": number(0.0, infinite=True),
+        "tol": number(0.0),
+        "max_iter": whole(-1),
+        "memory_limit": MEMORY,
+    }
+
     def __init__(
         self,
         C: float = 1.0,
@@ -115,6 +126,20 @@ class SVM(IterativeKernelMachine):
         self.max_iter = max_iter
         self.memory_limit = memory_limit
 
+    def solve(
+        self,
+        gram: FloatArray,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        weights: FloatArray | None,
+        n_threads: int,
+    ) -> Solved:
+        """Solve every column on every subset of rows."""
+        if self.C < np.inf:
+            return super().solve(gram, labels, subsets, weights, n_threads)
+        path = self.solve_path(gram, labels, subsets, PATH, weights, n_threads)
+        return first_inside(path, weights)
+
     def solve_path(
         self,
         gram: FloatArray,
@@ -131,7 +156,7 @@ class SVM(IterativeKernelMachine):
             subsets,
             C_values,
             weights,
-            tolerance=positive_number(self.tol, "tol"),
+            tolerance=self.tol,
             max_iterations=iteration_limit(self.max_iter),
             n_threads=n_threads,
         )
@@ -155,13 +180,18 @@ class SVM(IterativeKernelMachine):
         weights: FloatArray | None,
     ) -> Solved:
         """Solve every column on every subset of rows without a Gram matrix."""
-        C, tolerance = positive_number(self.C, "C"), positive_number(self.tol, "tol")
+        values = [self.C] if self.C < np.inf else list(PATH)
         limit = iteration_limit(self.max_iter)
 
         def solve(signs: FloatArray, sizes: FloatArray) -> Solution:
-            start, n_steps = _start(source, signs, C * sizes)
-            solution = decompose(source, signs, C * sizes, tolerance, limit, start)
-            return replace(solution, iterations=solution.iterations + n_steps)
+            start, n_steps = _start(source, signs, values[0] * sizes)
+            for C in values:
+                solution = decompose(source, signs, C * sizes, self.tol, limit, start)
+                start, n_steps = solution.coefficients, n_steps + solution.iterations
+                inside = self.C < np.inf or is_inside(solution.coefficients, C * sizes)
+                if inside:
+                    break
+            return replace(solution, iterations=n_steps, converged=solution.converged and inside)
 
         return solve_each(solve, labels, subsets, weights)
 
