@@ -7,19 +7,62 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from .calibration import Platt
 from .codes import OneVsOne
 from .core.checks import one_of
 from .core.diagram import Diagram
 from .core.registry import stored
-from .core.state import INPUTS, Array, Field, Holds, Indices, Labels, Plain, Sizes, require
+from .core.state import (
+    INPUTS,
+    Array,
+    Field,
+    Holds,
+    Indices,
+    Inputs,
+    Labels,
+    Plain,
+    Sizes,
+    Whole,
+    require,
+)
 from .core.types import FloatArray
+from .core.weights import refuse_mixed_labels, row_weights
 from .decoding import PairwiseCoupling
+from .kernels import dense, kernel_class
 from .machines import SVM
+from .machines.kernel_machine import KERNEL_PARAMETERS
+from .machines.parameters import (
+    FLAG,
+    NOTHING,
+    Rule,
+    check_parameters,
+    instance_of,
+    number,
+    one_of_these,
+    whole,
+)
 from .pipe.classifier import PolychotomyClassifier
+
+_RULES: Mapping[str, Rule] = {
+    **{name: rule for name, rule in KERNEL_PARAMETERS.items() if name != "sigma2"},
+    **SVM.own_parameters,
+    "class_weight": one_of_these("balanced") | instance_of(dict) | NOTHING,
+    "break_ties": FLAG,
+    "random_state": whole(0) | instance_of(np.random.RandomState) | NOTHING,
+    "n_jobs": instance_of(int, np.integer) | NOTHING,
+    "shrinking": FLAG,
+    "cache_size": number(0.0),
+    "verbose": FLAG | whole(0),
+}
+# Parameters that the first version did not have, and files of it do not name.
+_LATER = {"shrinking": True, "probability": True, "cache_size": 200, "verbose": False}
 
 
 @stored("estimator.probabilistic_svc")
@@ -35,16 +78,18 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     C : float, default=1.0
-        The weight of the errors.
-    kernel : {"rbf", "laplacian", "linear", "poly", "precomputed"} or callable, default="rbf"
-        The kernel.
+        The weight of the errors; infinity is the hard margin, for problems that have one.
+    kernel : str or callable, default="rbf"
+        The kernel: "rbf", "laplacian", "linear", "poly", "sigmoid", "precomputed", or a function,
+        called with two matrices. If the rows given to `fit` are no vectors of numbers (strings,
+        say), it is called with these rows as they are, and all of them are kept.
     degree : float, default=3
         The degree of "poly".
     gamma : {"scale", "auto"} or float, default="scale"
         The width of "rbf", ``exp(-gamma |x - z|^2)``, and of "laplacian",
-        ``exp(-gamma sum_j |x_j - z_j|)``, and the scale of "poly".
+        ``exp(-gamma sum_j |x_j - z_j|)``, and the scale of "poly" and "sigmoid".
     coef0 : float, default=0.0
-        The constant of "poly".
+        The constant of "poly" and "sigmoid".
     tol : float, default=1e-3
         How far the optimality conditions may be violated.
     memory_limit : float, default=None
@@ -68,6 +113,15 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
         leaves it out, as in LIBSVM.
     n_jobs : int, default=None
         How many binary problems are trained at once.
+    shrinking : bool, default=True
+        Taken for compatibility. The solution is the same with and without.
+    probability : True, default=True
+        Taken for compatibility: there are always probabilities. ("deprecated", scikit-learn's
+        default since 1.9, is True here.)
+    cache_size : float, default=200
+        Taken for compatibility; see `memory_limit`.
+    verbose : bool or int, default=False
+        Taken for compatibility: nothing is printed.
 
     Attributes
     ----------
@@ -79,15 +133,27 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
         Their inputs.
     n_support_ : ndarray of shape (n_classes,)
         How many each class has.
-    dual_coef_ : ndarray of shape (n_classes - 1, n_support)
+    dual_coef_ : ndarray or sparse matrix of shape (n_classes - 1, n_support)
         Their weights, laid out as by LIBSVM: for a vector of class i, its weight against every
-        other class in class order.
+        other class in class order. Sparse if X was.
+    coef_ : ndarray or sparse matrix of shape (n_pairs, n_features)
+        The weights of the inputs, for a linear kernel only.
     intercept_ : ndarray of shape (n_classes * (n_classes - 1) / 2,)
         The biases of the pairs.
     n_iter_ : ndarray of shape (n_classes * (n_classes - 1) / 2,)
         How many iterations the pairs took.
+    fit_status_ : int
+        0, or 1 if a pair took as many iterations as `max_iter` allows.
+    class_weight_ : ndarray of shape (n_classes,)
+        The factor of C for every class.
+    probA_, probB_ : ndarray of shape (n_classes * (n_classes - 1) / 2,)
+        Platt's sigmoids, as LIBSVM has them: the probability of the first class of a pair is
+        ``1 / (1 + exp(probA_ f + probB_))``, where f is the score of the pair that is positive for
+        the first class, for two classes too.
+    shape_fit_ : tuple
+        The shape of the X of `fit`.
     n_features_in_ : int
-        The number of inputs.
+        The number of inputs; not there if rows are no vectors of numbers.
     classifier_ : PolychotomyClassifier
         The pipe, for `explain`, `binary_scores` and the like.
 
@@ -109,9 +175,14 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
         "support_": Indices("s"),
         "support_vectors_": Plain(),
         "n_support_": Indices("M"),
-        "dual_coef_": Array("ks"),
+        "dual_coef_": Inputs("ks"),
         "intercept_": Array("p"),
         "n_iter_": Array("p", "iu"),
+        "fit_status_": Whole(0, 1, optional=True),
+        "class_weight_": Array("M", above=0.0, optional=True),
+        "shape_fit_": Plain(optional=True),
+        # Rows that are no vectors of numbers, for a kernel that is a function.
+        "_rows": Plain(optional=True),
     }
 
     def __init__(
@@ -132,6 +203,10 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
         cv: Any = 5,
         tempering: Any = "auto",
         n_jobs: int | None = None,
+        shrinking: bool = True,
+        probability: bool | str = True,
+        cache_size: float = 200,
+        verbose: bool | int = False,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -148,8 +223,14 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
         self.cv = cv
         self.tempering = tempering
         self.n_jobs = n_jobs
+        self.shrinking = shrinking
+        self.probability = probability
+        self.cache_size = cache_size
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> Self:
         """Train the machines and fit the sigmoids.
 
         Parameters
@@ -160,19 +241,23 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
             The classes.
         sample_weight : array-like of shape (n_rows,), default=None
             The weights of the rows.
+        **fit_params : dict
+            `groups`, for a splitter `cv` that takes them; with scikit-learn's metadata routing
+            enabled, whatever the splitter requests.
 
         Returns
         -------
         self : ProbabilisticSVC
         """
-        one_of(self.decision_function_shape, "decision_function_shape", ("ovr", "ovo"))
-        pipe = self._pipe().fit(X, y, sample_weight)
-        self.classifier_ = pipe
-        self.classes_ = pipe.classes_
-        self.n_features_in_ = pipe.n_features_in_
-        if hasattr(pipe, "feature_names_in_"):
-            self.feature_names_in_ = pipe.feature_names_in_
-        self._lay_out(np.searchsorted(self.classes_, np.asarray(y).ravel()))
+        before = dict(self.__dict__)
+        try:
+            self._check_parameters()
+            self._check_fit_params(sample_weight, fit_params)
+            self._fit(X, y, sample_weight, fit_params)
+        except BaseException:
+            # An error or Ctrl-C in the middle must not leave half of a new fit in an old one.
+            self.__dict__ = before
+            raise
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -187,8 +272,9 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
         -------
         y : ndarray of shape (n_rows,)
         """
-        check_is_fitted(self, "classifier_")
-        return self.classifier_.predict(X)
+        winners = self._class_scores(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[winners]
+        return labels
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of every class.
@@ -203,9 +289,7 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
         p : ndarray of shape (n_rows, n_classes)
             The probabilities, in the order of `classes_`.
         """
-        check_is_fitted(self, "classifier_")
-        p: FloatArray = self.classifier_.predict_proba(X)
-        return p
+        return self._class_scores(X)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithm of the probability of every class.
@@ -220,7 +304,7 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
         log_p : ndarray of shape (n_rows, n_classes)
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self._class_scores(X))
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return a score of every class, or of every pair of classes.
@@ -237,12 +321,61 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
             is the prediction; with "ovo" the scores of the pairs, positive for the first class.
             For two classes one column, positive for the second class.
         """
-        check_is_fitted(self, "classifier_")
         if self.decision_function_shape == "ovr":
-            scores: FloatArray = self.classifier_.decision_function(X)
-            return scores
-        pairs = self.classifier_.binary_scores(X)
+            scores = self._class_scores(X)
+            return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        pipe = self._fitted_pipe()
+        pairs: FloatArray = pipe.machines_.margins(self._checked(X), False, pipe.n_jobs).mean
         return -pairs[:, 0] if len(self.classes_) == 2 else pairs
+
+    @property
+    def coef_(self) -> Any:
+        """The weights of the inputs for every pair of classes, for a linear kernel only."""
+        if not isinstance(self.kernel, str) or self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        fitted = self._fitted_machines("coef_")
+        sign = -1.0 if len(self.classes_) == 2 else 1.0
+        # The attributes cannot be set, so that nobody expects other predictions of other values.
+        if issparse(fitted.support_inputs):
+            weights = type(fitted.support_inputs)(sign * fitted.coefficients.T)
+            sparse = weights @ fitted.support_inputs
+            sparse.data.flags.writeable = False
+            return sparse
+        coef = sign * (fitted.coefficients.T @ fitted.support_inputs)
+        coef.flags.writeable = False
+        return coef
+
+    @property
+    def probA_(self) -> FloatArray:
+        """The slopes of Platt's sigmoids, with LIBSVM's sign."""
+        self._fitted_machines("probA_")
+        slopes: FloatArray = self.classifier_.calibrator_.slopes_
+        return slopes
+
+    @property
+    def probB_(self) -> FloatArray:
+        """The intercepts of Platt's sigmoids, with LIBSVM's sign."""
+        self._fitted_machines("probB_")
+        intercepts: FloatArray = self.classifier_.calibrator_.intercepts_
+        return intercepts
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata goes where: weights here, groups to a splitter `cv`.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        if hasattr(self.cv, "get_metadata_routing"):
+            router.add(
+                splitter=self.cv,
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+        return router
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({**_LATER, **state})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -264,12 +397,111 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
         require(vectors, self, "has no support vectors")
 
     def _sk_visual_block_(self) -> Diagram:
-        return self._pipe()._sk_visual_block_()
+        return self._pipe(self.kernel)._sk_visual_block_()
 
-    def _pipe(self) -> PolychotomyClassifier:
+    def _check_parameters(self) -> None:
+        one_of(self.decision_function_shape, "decision_function_shape", ("ovr", "ovo"))
+        kernel_class(self.kernel)
+        if isinstance(self.gamma, str):
+            one_of(self.gamma, "gamma", ("scale", "auto"))
+        check_parameters(self, _RULES)
+        named = isinstance(self.probability, str) and self.probability == "deprecated"
+        if not named and not (isinstance(self.probability, bool | np.bool_) and self.probability):
+            raise ValueError(
+                "The 'probability' parameter of ProbabilisticSVC must be True: probabilities are "
+                f"what it is for. Got {self.probability!r} instead. For the machines and their "
+                "votes alone use PolychotomyClassifier(SVM(), decoder='max_wins')."
+            )
+
+    def _check_fit_params(self, sample_weight: Any, fit_params: dict[str, Any]) -> None:
+        if get_config()["enable_metadata_routing"]:
+            given = {} if sample_weight is None else {"sample_weight": sample_weight}
+            if given or fit_params:
+                # The pipe routes them again; here they are refused in the name of this class.
+                process_routing(self, "fit", **given, **fit_params)
+            return
+        unknown = sorted(set(fit_params) - {"groups"})
+        if unknown:
+            raise TypeError(
+                f"ProbabilisticSVC.fit() got an unexpected keyword argument {unknown[0]!r}"
+            )
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
+        refuse_mixed_labels(y)
+        for name in ("_rows", "n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        if callable(self.kernel) and not _is_table(X):
+            check_consistent_length(X, y)
+            self._rows = X
+            X = self._kernel_with_rows(X)
+            pipe = self._pipe("precomputed")
+            self.shape_fit_ = getattr(self._rows, "shape", (len(self._rows),))
+        else:
+            checked, y = validate_data(self, X, y, accept_sparse="csr")
+            pipe = self._pipe(self.kernel)
+            self.shape_fit_ = checked.shape
+        self.classifier_ = pipe.fit(X, y, sample_weight, **fit_params)
+        self.classes_ = pipe.classes_
+        labels = np.searchsorted(self.classes_, np.asarray(y).ravel())
+        self._lay_out(labels, issparse(X))
+        limit = self.max_iter
+        if limit == -1:
+            limit = max(10_000_000, 100 * len(labels))
+        self.fit_status_ = int((self.n_iter_ >= limit).any())
+        self.class_weight_ = self._class_weight(sample_weight, labels)
+
+    def _class_weight(self, sample_weight: Any, y: NDArray[np.intp]) -> FloatArray:
+        """Return the factors of the classes that reached the machines."""
+        rows = np.empty((len(y), 0))
+        own = row_weights(sample_weight, None, rows, y, self.classes_)
+        both = row_weights(sample_weight, self.class_weight, rows, y, self.classes_)
+        factors = np.ones(len(self.classes_))
+        if both is not None and self.class_weight is not None:
+            own = np.ones(len(y)) if own is None else own
+            used = np.flatnonzero(own)
+            factors[y[used]] = both[used] / own[used]
+        return factors
+
+    def _fitted_pipe(self) -> PolychotomyClassifier:
+        check_is_fitted(self, "classifier_")
+        return self.classifier_
+
+    def _class_scores(self, X: Any) -> FloatArray:
+        pipe = self._fitted_pipe()
+        X = self._checked(X)
+        if not pipe.is_ready:
+            raise NotFittedError(
+                "With cv='prefit' only the machines are trained in fit; call "
+                "classifier_.calibrate(X, y) with rows that they did not see."
+            )
+        # Past the checks of `pipe`, which would speak, and warn once more, in another name.
+        return pipe._pipe().class_scores(X, pipe.n_jobs)
+
+    def _checked(self, X: Any) -> Any:
+        """Return new rows in the form that the machines take."""
+        if getattr(self, "_rows", None) is not None:
+            return self._kernel_with_rows(X)
+        return validate_data(self, X, reset=False, accept_sparse="csr")
+
+    def _kernel_with_rows(self, X: Any) -> FloatArray:
+        kernel = dense(self.kernel(X, self._rows))
+        n_rows = len(self._rows)
+        if kernel.ndim != 2 or kernel.shape[1] != n_rows:
+            raise ValueError(
+                f"The kernel must return a matrix with a column for each of the {n_rows} training "
+                f"rows; it has returned an array of shape {kernel.shape}."
+            )
+        return kernel
+
+    def _fitted_machines(self, name: str) -> Any:
+        if "classifier_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no {name} before fit.")
+        return self.classifier_.machines_.fitted
+
+    def _pipe(self, kernel: Any) -> PolychotomyClassifier:
         machine = SVM(
             self.C,
-            kernel=self.kernel,
+            kernel=kernel,
             gamma=self.gamma,
             degree=self.degree,
             coef0=self.coef0,
@@ -288,7 +520,7 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
             n_jobs=self.n_jobs,
         )
 
-    def _lay_out(self, y: NDArray[np.intp]) -> None:
+    def _lay_out(self, y: NDArray[np.intp], sparse: bool) -> None:
         """Lay out the solution as LIBSVM does: support vectors class by class."""
         fitted = self.classifier_.machines_.fitted
         n_classes = len(self.classes_)
@@ -307,4 +539,25 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
             values = sign * fitted.coefficients[order, column]
             coefficients[j - 1, label == i] = values[label == i]
             coefficients[i, label == j] = values[label == j]
-        self.dual_coef_ = coefficients
+        self.dual_coef_: Any = coefficients
+        if sparse and inputs is not None:
+            self.dual_coef_ = type(inputs)(coefficients)
+
+
+def _is_table(X: Any) -> bool:
+    """Say whether rows are vectors of numbers."""
+    if issparse(X):
+        return True
+    try:
+        values = np.asarray(X)
+    except ValueError:  # rows of several lengths
+        return False
+    if values.ndim != 2:
+        return False
+    if values.dtype.kind in "biuf":
+        return True
+    try:
+        values.astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return values.dtype.kind == "O"
