@@ -56,6 +56,7 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
 
     # What a subclass's own parameters may be; those of the kernel are the same for all.
     own_parameters: ClassVar[Mapping[str, Rule]] = {}
+
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
         if isinstance(self.gamma, str):
