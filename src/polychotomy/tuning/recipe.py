@@ -80,6 +80,8 @@ class Recipe:
 
 
 _recipes: dict[str, Recipe] = {}
+# Their names by what is left of them without case and signs, by which they are found.
+_names: dict[str, str] = {}
 
 
 def register_recipe(recipe: Recipe) -> Recipe:
@@ -103,8 +105,9 @@ def register_recipe(recipe: Recipe) -> Recipe:
     >>> register_recipe(method).classifier().decoder
     MaxWins()
     """
-    if _plain(recipe.name) in {_plain(name) for name in _recipes if name != recipe.name}:
-        raise ValueError(f"The name {recipe.name!r} is that of another recipe but for its signs.")
+    known = _names.setdefault(_plain(recipe.name), recipe.name)
+    if known != recipe.name:
+        raise ValueError(f"The name {recipe.name!r} is too similar to that of {known!r}.")
     _recipes[recipe.name] = recipe
     return recipe
 
@@ -157,13 +160,12 @@ def find_recipe(name: str) -> Recipe:
     """Return the recipe of a name, or say which names are near."""
     if not isinstance(name, str):
         raise TypeError(f"name must be a string such as 'PWC_PSVM', got {name!r}.")
-    known = {_plain(key): recipe for key, recipe in _recipes.items()}
-    if _plain(name) not in known:
-        hint = suggestion(_plain(name), list(known))
-        for plain, found in known.items():
-            hint = hint.replace(repr(plain), repr(found.name))
+    if _plain(name) not in _names:
+        hint = suggestion(_plain(name), list(_names))
+        for plain, known in _names.items():
+            hint = hint.replace(repr(plain), repr(known))
         raise ValueError(f"Unknown recipe {name!r}. {hint}")
-    return known[_plain(name)]
+    return _recipes[_names[_plain(name)]]
 
 
 def find_pipe_recipe(name: str) -> Recipe:
