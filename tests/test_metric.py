@@ -247,3 +247,12 @@ def test_bad_rows_are_refused():
         pc.LearnedMetric().fit(X, y, (y < 2).astype(float))
     with pytest.raises(TypeError, match="mixes class labels"):
         pc.LearnedMetric().fit(X[:4], [0, "a", 0, "a"])
+
+
+def test_outputs_have_the_names_of_the_inputs():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(SMALL_X, columns=[f"x{j}" for j in range(SMALL_X.shape[1])])
+    metric = pc.LearnedMetric(rounds=0).fit(frame, SMALL_y)
+    assert metric.get_feature_names_out().tolist() == list(frame.columns)
+    out = metric.set_output(transform="pandas").transform(frame)
+    assert list(out.columns) == list(frame.columns)

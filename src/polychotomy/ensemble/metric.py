@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -50,7 +50,7 @@ class Found:
 
 
 @stored("estimator.learned_metric")
-class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Inputs weighted by how much the classes depend on them, for any kernel machine.
 
     A one-vs-rest LS-SVM is fitted with the kernel ``exp(-D)``, D half the squared Euclidean
@@ -127,7 +127,8 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         "C_": Number(above=0.0),
         "nll_": Number(),
         "history_": Instance(list),
-        "_n_features_out": Whole(1, letter="d"),
+        # Only in files of earlier versions.
+        "_n_features_out": Whole(1, letter="d", optional=True),
     }
 
     def __init__(
@@ -174,7 +175,6 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             found, self.view_, self._view = self._learn(X, numbers, weights)
         self.feature_weights_, self.scale_ = found.weights, found.scale
         self.C_, self.nll_ = float(GAMMAS[found.gamma]), found.nll
-        self._n_features_out = X.shape[1]
         return self
 
     def transform(self, X: Any) -> FloatArray:
