@@ -53,7 +53,9 @@ from .pipe.classifier import PolychotomyClassifier
 _RULES: Mapping[str, Rule] = {
     **{name: rule for name, rule in KERNEL_PARAMETERS.items() if name != "sigma2"},
     **SVM.own_parameters,
-    "class_weight": one_of_these("balanced") | instance_of(dict) | NOTHING,
+    "class_weight": one_of_these("balanced")
+    | Rule("an instance of 'dict'", lambda value: isinstance(value, Mapping))
+    | NOTHING,
     "break_ties": FLAG,
     "random_state": whole(0) | instance_of(np.random.RandomState) | NOTHING,
     "n_jobs": instance_of(int, np.integer) | NOTHING,
