@@ -48,7 +48,7 @@ from .machines.parameters import (
     one_of_these,
     whole,
 )
-from .pipe.classifier import PolychotomyClassifier
+from .pipe.classifier import PolychotomyClassifier, pipe_of
 
 _RULES: Mapping[str, Rule] = {
     **{name: rule for name, rule in KERNEL_PARAMETERS.items() if name != "sigma2"},
@@ -477,7 +477,7 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
                 "classifier_.calibrate(X, y) with rows that they did not see."
             )
         # Past the checks of `pipe`, which would speak, and warn once more, in another name.
-        return pipe._pipe().class_scores(X, pipe.n_jobs)
+        return pipe_of(pipe).class_scores(X, pipe.n_jobs)
 
     def _checked(self, X: Any) -> Any:
         """Return new rows in the form that the machines take."""

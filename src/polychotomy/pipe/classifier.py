@@ -315,7 +315,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
             y,
             sample_weight,
         )
-        adopt_parts(self, calibrate_pipe(self._pipe(), session, self.n_jobs))
+        adopt_parts(self, calibrate_pipe(pipe_of(self), session, self.n_jobs))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -425,7 +425,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         X = self._checked([x] if one_row else x)
         if X.shape[0] != 1:
             raise ValueError(f"explain takes one row, got {X.shape[0]}.")
-        pipe = self._pipe()
+        pipe = pipe_of(self)
         margins = pipe.margins(X, self.n_jobs)
         labels = self.classes_.tolist()
         scores = pipe.decoded(margins, X)[0]
@@ -527,19 +527,6 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
     def _checked(self, X: Any) -> Any:
         return checked_inputs(self, self.parts_, X)
 
-    def _pipe(self) -> FittedPipe:
-        """Return the fitted pipe as a value."""
-        return FittedPipe(
-            parts=self.parts_,
-            codebook=self.codebook_,
-            machines=self.machines_,
-            class_sizes=self.class_sizes_,
-            priors=self._target_priors,
-            calibrator=getattr(self, "calibrator_", None),
-            decoder=getattr(self, "decoder_", None),
-            tempering=getattr(self, "tempering_", None),
-        )
-
     def _class_scores(self, X: Any) -> FloatArray:
         check_is_fitted(self, "machines_")
         if not hasattr(self, "decoder_"):
@@ -547,7 +534,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
                 "With cv='prefit' only the machines are trained in fit; call calibrate(X, y) with "
                 "rows that they did not see."
             )
-        return self._pipe().class_scores(self._checked(X), self.n_jobs)
+        return pipe_of(self).class_scores(self._checked(X), self.n_jobs)
 
     @property
     def is_ready(self) -> bool:
@@ -577,6 +564,20 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         check_inputs = getattr(self.decoder_, "check_inputs", None)
         if check_inputs is not None:
             check_inputs(sizes["d"])
+
+
+def pipe_of(classifier: PolychotomyClassifier) -> FittedPipe:
+    """Return the fitted pipe of a classifier as a value."""
+    return FittedPipe(
+        parts=classifier.parts_,
+        codebook=classifier.codebook_,
+        machines=classifier.machines_,
+        class_sizes=classifier.class_sizes_,
+        priors=classifier._target_priors,
+        calibrator=getattr(classifier, "calibrator_", None),
+        decoder=getattr(classifier, "decoder_", None),
+        tempering=getattr(classifier, "tempering_", None),
+    )
 
 
 def adopt(classifier: PolychotomyClassifier, session: Session, pipe: FittedPipe) -> None:
