@@ -44,7 +44,7 @@ from .training import BinaryMachines
 
 
 def _parts_of(classifier: PolychotomyClassifier) -> Parts | None:
-    """Return the parts of the pipe, or None where a parameter makes no sense."""
+    """Return the parts of the pipe, or None if a parameter is invalid."""
     fitted: Parts | None = getattr(classifier, "parts_", None)
     if fitted is not None:
         return fitted
@@ -53,7 +53,7 @@ def _parts_of(classifier: PolychotomyClassifier) -> Parts | None:
             classifier.machine, classifier.code, classifier.calibrator, classifier.decoder
         )
     except (TypeError, ValueError):
-        # `fit` says what is wrong.
+        # `fit` raises the error and explains it.
         return None
 
 
@@ -76,16 +76,16 @@ def _has_scores(classifier: PolychotomyClassifier) -> bool:
 class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
     """Multi-class classification from binary classifiers.
 
-    A *code* splits the classes into binary problems, a binary *machine* is trained for each, a
-    *calibrator* turns their scores into probabilities, and a *decoder* turns those into classes
-    and class probabilities. Every part is an object, or the name of one.
+    A *code* splits the classes into binary problems. A binary *machine* is trained for each of
+    them. A *calibrator* turns their scores into probabilities. A *decoder* turns these into
+    classes and class probabilities. Every part is an object, or the name of one.
 
     Parameters
     ----------
     machine : classifier, default=None
         A kernel machine (`SVM`, the default, `KernelLogisticRegression` or `LSSVM`), which trains
-        all binary problems together, or any scikit-learn classifier; the binary labels of the
-        latter are 0 and 1.
+        all binary problems together, or any scikit-learn classifier, which gets the binary
+        labels 0 and 1.
     code : Code, str, array-like or Codebook, default="one_vs_one"
         How the classes are split: "one_vs_one", "one_vs_rest", "minimal", "error_correcting",
         "exhaustive", "dense_random", "sparse_random", "ordinal", a code object, or a matrix of -1,
@@ -99,26 +99,27 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         couples probabilities: `PairwiseCoupling` for one-vs-one, `CodeCoupling` for any other code.
     tempering : None, "auto", bool or Tempering, default=None
         A last stage that sharpens or flattens the class probabilities: "auto" or True for
-        `Tempering()`, None or False for none. It is fitted on out-of-fold class probabilities, for
-        which machines, calibrator and decoder are cross-fitted over the folds of `cv`. After
-        ``cv="leave_one_out"``, and in `calibrate`, where the machines have not seen the rows,
-        calibrator and decoder are, over five stratified folds.
+        `Tempering()`, None or False for none. It is fitted on out-of-fold class probabilities.
+        For these, machines, calibrator and decoder are cross-fitted over the folds of `cv`. With
+        ``cv="leave_one_out"``, and in `calibrate`, the scores already come from machines that
+        have not seen the row; there only calibrator and decoder are cross-fitted, over five
+        stratified folds.
     cv : int, splitter, iterable, "leave_one_out" or "prefit", default=5
-        The folds that give the calibrator, and decoders that learn, scores of rows that the
-        machines did not see. Every row has to be tested once. "leave_one_out" takes them from the
-        one fit of all rows, for machines that have a formula for it: `LSSVM`, and
-        `KernelLogisticRegression`, whose formula is approximate; binary problems in which it
-        cannot be trusted for more than 5 % of the rows (often those of C above 100) get scores
-        of five folds instead. "prefit" trains the machines alone; call `calibrate` with other
-        rows afterwards.
+        The folds. Calibrators, and decoders that learn, are fitted on scores of rows that the
+        machines did not see. Every row must be tested exactly once. "leave_one_out" computes
+        these scores from the one fit on all rows, for machines that have a formula for it:
+        `LSSVM`, and `KernelLogisticRegression`, whose formula is approximate. A binary problem
+        in which the formula is unreliable for more than 5 % of the rows (often with C above 100)
+        gets scores from five folds instead. "prefit" trains only the machines; call `calibrate`
+        with other rows afterwards.
     class_weight : dict or "balanced", default=None
-        Weights of the classes, which reach every binary problem. "balanced" is computed once,
+        Weights of the classes, applied in every binary problem. "balanced" is computed once,
         from all classes: ``n_rows / (n_classes * n_rows_of_class)``.
     priors : array-like or dict, default=None
         The class frequencies where the classifier will be used, if they differ from those of
-        the training rows; class probabilities are reweighted by their ratio.
+        the training rows. Class probabilities are reweighted by the ratio of the two.
     n_jobs : int, default=None
-        How many binary problems are trained, or asked, at once.
+        How many binary problems are trained, or evaluated, at once.
     random_state : int, RandomState or None, default=None
         Seeds random codes, random trees and the machines' own `random_state`.
 
@@ -133,31 +134,31 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
     codebook_ : Codebook
         The code.
     estimators_ : list of classifiers
-        The trained binary classifiers, if the machine is a scikit-learn classifier; columns
-        that are each other's negative share one.
+        The trained binary classifiers, if the machine is a scikit-learn classifier. A column and
+        its negative share one.
     calibrator_ : Calibrator
         The fitted calibrator.
     decoder_ : Decoder
         The fitted decoder.
     tempering_ : Tempering or None
-        The fitted tempering; also None if no class has two rows, so that there are no folds.
+        The fitted tempering. Also None if no class has two rows, because there are no folds then.
     leave_one_out_columns_ : ndarray of shape (n_columns,)
-        Whether the scores of a column are leave-one-out scores, and not of folds; only there with
-        ``cv="leave_one_out"``.
+        Whether the scores of a column are leave-one-out scores, and not scores of folds. Present
+        only with ``cv="leave_one_out"``.
     class_sizes_ : ndarray of shape (n_classes,)
         The total weight of the training rows of each class.
     n_rows_ : int
-        The number of training rows, those of weight 0 left out.
+        The number of training rows of positive weight.
 
     Notes
     -----
-    A wrapped classifier gets what it takes: texts, if it is a pipeline that begins with a
-    vectoriser, data frames with categories, missing values. There is no `partial_fit`: calibrators
-    and decoders need rows that the machines have not seen.
+    A wrapped classifier gets the inputs that it accepts: texts, if it is a pipeline that begins
+    with a vectoriser; data frames with categories; missing values. There is no `partial_fit`,
+    because calibrators and decoders need rows that the machines have not seen.
 
-    Rows of weight 0 are left out altogether. Predictions are the class of largest probability
-    wherever there is a `predict_proba`. There is no `decision_function` for decoders that only
-    decide (`DecisionGraph`, `BinaryTree`, `Nesting`, `DynamicallyOrdered`).
+    Rows of weight 0 are ignored. If there is a `predict_proba`, the predicted class is that of
+    largest probability. Decoders that only decide (`DecisionGraph`, `BinaryTree`, `Nesting`,
+    `DynamicallyOrdered`) have no `decision_function`.
 
     Examples
     --------
@@ -226,8 +227,8 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_rows,), default=None
             The weights of the rows.
         **fit_params : dict
-            `groups` goes to the splitter `cv`, everything else to the machine's `fit`; with
-            scikit-learn's metadata routing enabled, as requested there.
+            `groups` goes to the splitter `cv`, everything else to the machine's `fit`. If
+            scikit-learn's metadata routing is enabled, its requests decide.
 
         Returns
         -------
@@ -242,8 +243,8 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
     ) -> FloatArray | None:
         """Fit as `fit` does, without tempering, and return out-of-fold class probabilities.
 
-        For whatever is built upon the classifier and learns from probabilities of rows that it
-        has not seen, as `PolychotomyPool` does.
+        For estimators built on top of this one that learn from probabilities of unseen rows, such
+        as `PolychotomyPool`.
 
         Parameters
         ----------
@@ -260,7 +261,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         -------
         p : ndarray of shape (n_used_rows, n_classes) or None
             The class probabilities of the rows of positive weight, by pipes that did not see them.
-            None if no class has two rows, so that there are no folds.
+            None if no class has two rows, because there are no folds then.
 
         Examples
         --------
@@ -274,7 +275,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         return self._fit(X, y, sample_weight, fit_params, keep_out_of_fold=True)
 
     def calibrate(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the calibrator and the decoder anew, on rows that the machines did not see.
+        """Refit the calibrator and the decoder on rows that the machines did not see.
 
         Parameters
         ----------
@@ -303,7 +304,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         if "refit" in self.parts_.decoder.needs:
             raise ValueError(
                 f"{type(self.parts_.decoder).__name__} trains machines of its own, which calibrate "
-                "cannot do; choose cv=5 or another decoder."
+                "cannot do. Use cv=5, or another decoder."
             )
         session = restart(
             self,
@@ -329,7 +330,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         y : ndarray of shape (n_rows,)
-            The class of largest probability, or of largest score where there are no
+            The class of largest probability, or of largest score if there are no
             probabilities.
         """
         winners = self._class_scores(X).argmax(axis=1)
@@ -381,8 +382,8 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_rows, n_classes) or (n_rows,)
-            Votes, minus losses, probabilities, ...: whatever the decoder yields. For two classes
-            one column, the score of the second minus that of the first.
+            The output of the decoder: votes, negative losses, probabilities, and so on. For two
+            classes, one value a row: the score of the second class minus that of the first.
         """
         scores = self._class_scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
@@ -398,8 +399,8 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_rows, n_columns)
-            In the order of the columns of `codebook_`; 0 is the boundary, and the side of +1 is
-            positive.
+            In the order of the columns of `codebook_`. The boundary is at 0; positive scores
+            are on the side of the classes marked +1.
         """
         check_is_fitted(self, "machines_")
         scores: FloatArray | None
@@ -439,14 +440,15 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def estimators_(self) -> list[Any]:
-        """The trained binary classifiers; kernel machines have none for single columns."""
+        """The trained binary classifiers; kernel machines do not have one for each column."""
         check_is_fitted(self, "machines_")
         return list(self.machines_.fitted.estimators)
 
     def expected_seconds(self, n_rows: int) -> float:
-        """Return roughly how long tuning and fitting take on one core, for budgets and orders.
+        """Estimate how long tuning and fitting take on one core, for time budgets and scheduling.
 
-        It depends on the number of rows alone, so that a budget is repeatable.
+        The estimate depends only on the number of rows, so that a budget always selects the same
+        members. A measured time would not.
         """
         machine: float = getattr(self._machine(), "expected_seconds", guessed_seconds)(n_rows)
         return machine
@@ -479,7 +481,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def _sk_visual_block_(self) -> Diagram:
-        # A parameter that makes no sense is an error, for which scikit-learn draws a plain box.
+        # If a parameter is invalid, this raises, and scikit-learn draws a plain box.
         parts = resolve(self.machine, self.code, self.calibrator, self.decoder, self.tempering)
         pipe = [
             ("code", parts.code),
@@ -492,7 +494,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
 
     def _machine(self) -> Any:
         parts = _parts_of(self)
-        # `fit` says what makes no sense; tags, which notebooks ask for, must be there before.
+        # Notebooks ask for tags before `fit`, which is where invalid parameters raise an error.
         return SVM() if parts is None else parts.machine.template
 
     def _takes_sparse(self) -> bool:
@@ -519,7 +521,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
             pipe = fit_pipe(session, keep_out_of_fold=keep_out_of_fold)
             adopt(self, session, pipe)
         except BaseException:
-            # An error or Ctrl-C in the middle must not leave half of a new fit in an old one.
+            # An error or Ctrl-C must not leave a mixture of the old and the new fit.
             self.__dict__ = before
             raise
         return pipe.out_of_fold
@@ -531,18 +533,18 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "machines_")
         if not hasattr(self, "decoder_"):
             raise NotFittedError(
-                "With cv='prefit' only the machines are trained in fit; call calibrate(X, y) with "
-                "rows that they did not see."
+                "With cv='prefit', fit trains only the machines. Call calibrate(X, y) with rows "
+                "that they did not see."
             )
         return pipe_of(self).class_scores(self._checked(X), self.n_jobs)
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can predict: with ``cv="prefit"`` only after `calibrate`."""
+        """Whether it can predict; with ``cv="prefit"``, only after `calibrate`."""
         return hasattr(self, "decoder_")
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check that the parts belong together and to the inputs."""
+        """Check that the parts are consistent with each other and with the inputs."""
         book, parts = self.codebook_, self.parts_
         require(self.machines_.machine is parts.machine, self, "has machines of other parts")
         _, source, sign = book.trained
@@ -553,7 +555,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         try:
             check_together(parts, book)
         except ValueError as error:
-            raise StateError("The model", f"has parts that do not go together: {error}") from None
+            raise StateError("The model", f"has parts that cannot be combined: {error}") from None
         there = {"calibrator_", "decoder_"} & set(vars(self))
         if not there:
             return  # cv="prefit", not calibrated yet
@@ -581,7 +583,7 @@ def pipe_of(classifier: PolychotomyClassifier) -> FittedPipe:
 
 
 def adopt(classifier: PolychotomyClassifier, session: Session, pipe: FittedPipe) -> None:
-    """Make a fitted pipe that of a classifier."""
+    """Set the fitted attributes of a classifier from a fitted pipe."""
     classifier.parts_ = pipe.parts
     classifier.classes_, classifier.codebook_ = session.classes, pipe.codebook
     classifier.machines_ = pipe.machines
@@ -596,6 +598,6 @@ def adopt(classifier: PolychotomyClassifier, session: Session, pipe: FittedPipe)
 
 
 def adopt_parts(classifier: PolychotomyClassifier, pipe: FittedPipe) -> None:
-    """Make what follows the machines in a fitted pipe that of a classifier."""
+    """Set the calibrator, decoder and tempering of a classifier from a fitted pipe."""
     classifier.calibrator_, classifier.decoder_ = pipe.calibrator, pipe.decoder
     classifier.tempering_ = pipe.tempering

@@ -1,7 +1,12 @@
 """Pipes judged on rows that no part of them has seen.
 
-Machines are trained without a fold; calibrators and decoders that learn are fitted on the other
-folds' out-of-fold scores, and applied to the fold that was left out.
+Machines are trained without a fold. Calibrators and decoders that learn are fitted on the
+out-of-fold scores of the other folds, and applied to the fold that was left out.
+
+Note: calibrators and decoders are cross-fitted as well as machines. If they were fitted once, on
+the out-of-fold scores of all rows, every row would be judged by a calibrator that knows its label.
+Errors and likelihoods would then be too low, most of all for decoders with many parameters, and a
+search would prefer these.
 """
 
 from __future__ import annotations
@@ -26,13 +31,13 @@ from .folds import Splits
 from .parts import Parts
 from .training import TrainingSet, Trial, fold_numbers, train_nested
 
-# What a decoder learns from that differs from trial to trial.
+# Needs of a decoder that differ from trial to trial.
 OF_THE_TRIAL = frozenset({"training_scores", "held_out_scores", "refit"})
 
 
 @dataclass(frozen=True)
 class FoldPlan:
-    """The folds of a training set, and what all trials on them share."""
+    """The folds of a training set, and values derived from them that all trials share."""
 
     data: TrainingSet
     classes: NDArray[Any]
@@ -48,12 +53,12 @@ class FoldPlan:
 
     @cached_property
     def trained_on(self) -> list[IntArray]:
-        """The places, among the used rows, of every fold's training rows."""
+        """The positions, among the used rows, of every fold's training rows."""
         return [self._places(rows) for rows, _ in self.splits]
 
     @cached_property
     def tested_on(self) -> list[IntArray]:
-        """The places, among the used rows, of every fold's test rows."""
+        """The positions, among the used rows, of every fold's test rows."""
         return [self._places(rows) for _, rows in self.splits]
 
     @cached_property
@@ -68,12 +73,16 @@ class FoldPlan:
 class TrialBatch:
     """Several trials of the machines of one code, judged together.
 
+    Note: a search has hundreds of trials. Calibrators and decoders that can do so process all of
+    them in one call of the core. A context, decoder and margins for every trial and fold, which are
+    still made for the other decoders, were slower.
+
     Parameters
     ----------
     plan : FoldPlan
         The rows and folds.
     trials : sequence of Trial
-        What the machines of every trial said about the rows of every fold.
+        For every trial, the machines' margins of the rows of every fold.
     """
 
     def __init__(self, plan: FoldPlan, trials: Sequence[Trial]) -> None:
@@ -86,15 +95,15 @@ class TrialBatch:
         self._calibrated: dict[str, FloatArray] = {}
 
     def calibrate(self, pipes: Sequence[Parts]) -> None:
-        """Fit the calibrators of several pipes in every fold, each once."""
+        """Fit the calibrators of several pipes in every fold; equal ones are fitted once."""
         for parts in pipes:
             if parts.calibrator.learns:
                 self._calibrated_by(parts.calibrator)
 
     def class_scores(self, parts: Parts, numbers: Sequence[int] | None = None) -> FloatArray:
-        """Return the class scores or probabilities of every row in some trials, or in all.
+        """Return the class scores or probabilities of every row, in all trials or in `numbers`.
 
-        The result has the shape (n_trials, n_rows, n_classes), rows in the order of the used rows.
+        The result has shape (n_trials, n_rows, n_classes). Rows are in the order of the used rows.
         """
         numbers = range(len(self.trials)) if numbers is None else numbers
         together = self._together(parts.decoder, numbers)
@@ -111,7 +120,7 @@ class TrialBatch:
         return result
 
     def _one_by_one(self, parts: Parts, numbers: Sequence[int]) -> FloatArray:
-        """Decode with a decoder of its own for every trial and fold."""
+        """Decode every trial and fold with a separate decoder."""
         result = self._empty(len(numbers))
         for fold, (_, rows) in enumerate(self.plan.splits):
             seen = self._seen(parts, fold, numbers)
@@ -123,7 +132,7 @@ class TrialBatch:
         return result
 
     def _together(self, decoder: Decoder, numbers: Sequence[int]) -> FloatArray | None:
-        """Fit and decode all trials and folds at once, if the decoder knows how to."""
+        """Fit and decode all trials and folds at once; None if the decoder cannot."""
         data, plan = self.data, self.plan
         folds = [
             (inside, outside, plan.fold[inside])
@@ -142,7 +151,7 @@ class TrialBatch:
         return recycled_empty((n_trials, self.scores.shape[1], self.data.codebook.n_classes))
 
     def _context(self, parts: Parts, fold: int, number: int | None) -> Context:
-        """Return what a decoder may learn from outside of a fold."""
+        """Return the data, all from outside a fold, that a decoder may learn from."""
         data, needs = self.data, parts.decoder.needs
         rows, inside = self.plan.splits[fold][0], self.plan.trained_on[fold]
         training = held_out = None
@@ -164,7 +173,7 @@ class TrialBatch:
         )
 
     def _training_margins(self, parts: Parts, fold: int, number: int) -> Margins:
-        """Return what the machines of a fold say about their own training rows."""
+        """Return the margins of a fold's training rows by the machines trained on them."""
         learns = parts.calibrator.learns
         machines = self.trials[number].machines(fold)
         rows = self.plan.splits[fold][0]
@@ -177,7 +186,7 @@ class TrialBatch:
         return margins.with_probability(calibrator.transform(margins))
 
     def _seen(self, parts: Parts, fold: int, numbers: Sequence[int]) -> list[Margins]:
-        """Return the margins of a fold's test rows as the decoder would see them, per trial."""
+        """Return the margins of a fold's test rows as the decoder reads them, for each trial."""
         tested = [self.trials[number].tested[fold] for number in numbers]
         if not parts.calibrator.learns:
             if parts.uses_probabilities:
@@ -190,7 +199,7 @@ class TrialBatch:
         ]
 
     def _seen_together(self, parts: Parts, fold: int, numbers: Sequence[int]) -> Margins:
-        """Return the same with the rows of all trials under each other."""
+        """Return the same as `_seen`, with the rows of all trials stacked."""
         if not parts.calibrator.learns and parts.uses_probabilities:
             return _stack_rows(self._seen(parts, fold, numbers))
         n_columns = self.scores.shape[2]
@@ -202,11 +211,12 @@ class TrialBatch:
         return Margins(self.scores[picked].reshape(-1, n_columns), probability=probability)
 
     def _calibrated_by(self, calibrator: Calibrator) -> FloatArray:
-        """Return the probabilities of all rows in all trials, by calibrators of other rows."""
+        """Return the probabilities of all rows in all trials, by calibrators fitted on others."""
         key = _parameters(calibrator)
         if key not in self._calibrated:
             data, plan = self.data, self.plan
-            # Not before: a calibrator that fails must not leave half of an answer for the next.
+            # Stored only when complete: if a calibrator fails, the next pipe with an equal one
+            # must not read half a result.
             self._calibrated[key] = calibrator.cross_fit(
                 self.scores,
                 data.codebook.labels(data.y[data.rows]),
@@ -227,18 +237,18 @@ class TrialBatch:
 
 @dataclass(frozen=True)
 class Figures:
-    """How good the class scores of all rows are, for every trial.
+    """The quality of the class scores of all rows, for every trial.
 
     Parameters
     ----------
     error : ndarray of shape (n_trials,)
-        The share of rows misclassified.
+        The fraction of misclassified rows.
     fold_errors : ndarray of shape (n_trials, n_folds)
         The same, fold by fold.
     nll : ndarray of shape (n_trials,) or None
         The mean negative log-likelihood; None without probabilities.
     brier : ndarray of shape (n_trials,) or None
-        The mean squared distance of the probabilities to the truth.
+        The mean squared distance of the probabilities to the truth; None without probabilities.
     """
 
     error: FloatArray
@@ -269,12 +279,12 @@ def figures(result: FloatArray, plan: FoldPlan, probabilities: bool) -> Figures:
 
 
 def _parameters(calibrator: Calibrator) -> str:
-    # The parts are not fitted, so that their attributes are their parameters.
+    # The parts are not fitted, so their attributes are their parameters.
     return f"{type(calibrator)} {vars(calibrator)}"
 
 
 def _stack_rows(margins: Sequence[Margins]) -> Margins:
-    """Put the rows of several margins under each other."""
+    """Stack the rows of several margins."""
 
     def stack(values: list[FloatArray | None]) -> FloatArray | None:
         present = [value for value in values if value is not None]

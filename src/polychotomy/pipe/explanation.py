@@ -1,4 +1,4 @@
-"""What the binary machines said about one row, and how it was decoded."""
+"""The answers of the binary machines for one row, and how they were decoded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..core.types import FloatArray
 
 @dataclass(frozen=True)
 class Explanation:
-    """The answers of the binary machines to one row, and the classes they were decoded into.
+    """The answers of the binary machines for one row, and the classes they were decoded into.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ def _side(labels: list[Any]) -> str:
 
 
 def class_ranking(scores: FloatArray, labels: list[Any], probability: bool) -> list[dict[str, Any]]:
-    """Write down the decoder's scores of the classes, the best first."""
+    """List the decoder's scores of the classes, the best first."""
     return [
         {
             "class": labels[k],
@@ -100,7 +100,7 @@ def class_ranking(scores: FloatArray, labels: list[Any], probability: bool) -> l
 
 
 def binary_answers(margins: Margins, codebook: Codebook, labels: list[Any]) -> list[dict[str, Any]]:
-    """Write down what every binary machine said about the first row."""
+    """List the answer of every binary machine for the first row."""
     rows = []
     assert margins.mean is not None
     for column, word in enumerate(codebook.matrix.T):

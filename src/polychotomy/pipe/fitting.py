@@ -1,9 +1,9 @@
 """Fitting the pipe: functions from a checked session to a fitted value.
 
-Note: these are functions, and not methods of the estimator, because three callers need them: the
-estimator, the searches (which have trained the machines already) and the pool (which wants the
-out-of-fold probabilities). When they were methods, the searches called private ones, and the pool
-put a spy in the place of tempering to overhear the probabilities.
+Note: these are functions, not methods of the estimator, because three callers need them: the
+estimator, the searches (which have already trained the machines) and the pool (which needs the
+out-of-fold probabilities). When they were methods, the searches called private methods, and the
+pool replaced the tempering by a spy to record the probabilities.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class FittedPipe:
     class_sizes : ndarray of shape (n_classes,)
         The total weight of the training rows of each class.
     priors : ndarray of shape (n_classes,) or None
-        The class frequencies where it will be used, if they differ.
+        The class frequencies where it will be used, if they differ from the training rows.
     calibrator, decoder : Calibrator, Decoder or None
         None before they are fitted, with ``cv="prefit"``.
     tempering : Tempering or None
@@ -62,8 +62,8 @@ class FittedPipe:
     leave_one_out_columns : ndarray of shape (n_columns,) or None
         Whether a column's held-out scores are leave-one-out scores.
     out_of_fold : ndarray of shape (n_used_rows, n_classes) or None
-        Class probabilities, before tempering, by pipes that did not see the row; only there if
-        somebody asked for them.
+        Class probabilities, before tempering, by pipes that did not see the row. Present only if
+        requested.
     """
 
     parts: Parts
@@ -78,7 +78,7 @@ class FittedPipe:
     out_of_fold: FloatArray | None = None
 
     def margins(self, X: Any, n_jobs: int | None = None) -> Margins:
-        """Return what the machines say about new rows, calibrated."""
+        """Return the calibrated margins of new rows."""
         own = self.parts.uses_probabilities and not self.parts.calibrator.learns
         return self.calibrated(self.machines.margins(X, own, n_jobs))
 
@@ -100,7 +100,7 @@ class FittedPipe:
         base = getattr(self.decoder, "priors_", self.class_sizes)
         if self.tempering is not None:
             scores = self.tempering.transform(scores)
-            # Its biases have learnt how large the classes are.
+            # The biases of tempering have learnt the sizes of the classes.
             base = self.class_sizes
         if self.priors is None:
             return scores
@@ -118,9 +118,9 @@ def fit_pipe(
     session : Session
         The checked parts and rows.
     searched : Searched, default=None
-        The machines and scores that a search has already.
+        The machines and scores that a search has already computed.
     keep_out_of_fold : bool, default=False
-        Whether to return out-of-fold class probabilities, in place of tempering by them.
+        Whether to return out-of-fold class probabilities instead of fitting tempering on them.
     """
     data, needs = session.data, session.parts.decoder.needs
     learns = session.learns or keep_out_of_fold
@@ -166,7 +166,7 @@ def fit_pipe(
 
 
 def calibrate_pipe(pipe: FittedPipe, session: Session, n_jobs: int | None) -> FittedPipe:
-    """Fit calibrator, decoder and tempering anew, on rows that the machines did not see."""
+    """Refit calibrator, decoder and tempering on rows that the machines did not see."""
     data = session.data
     margins = pipe.machines.margins(data.X, pipe.parts.uses_probabilities, n_jobs)
     pipe = _with_calibrator(pipe, margins, data.y, data.weights)
@@ -203,7 +203,7 @@ def _training_margins(pipe: FittedPipe, data: TrainingSet) -> Margins:
 
 
 def _tempered(pipe: FittedPipe, session: Session, p: FloatArray | None) -> FittedPipe:
-    """Fit the tempering on out-of-fold probabilities; none without folds."""
+    """Fit tempering on out-of-fold probabilities; skip it if there are no folds."""
     if p is None:
         return pipe
     data = session.data

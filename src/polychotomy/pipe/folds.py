@@ -1,4 +1,9 @@
-"""Splitting the training rows into folds, whatever the class sizes."""
+"""Splitting the training rows into folds, for any class sizes.
+
+Note: the folds belong to the estimator, not to the calibrator as in scikit-learn's
+`CalibratedClassifierCV`. Calibrators, and decoders that learn from out-of-fold scores, share one
+set of folds, so that the machines are trained once for all of them.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +47,9 @@ def split_rows(
     Returns
     -------
     splits : list of (train, test)
-        Empty if no class has two rows, so that there is nothing to hold out.
+        Empty if no class has two rows, because no row can be held out then.
     """
-    # Imported here, because it would double the time that importing the library takes.
+    # Imported here: at the top of the module it would double the import time of the library.
     from sklearn.model_selection import check_cv
 
     if isinstance(cv, Integral):
@@ -53,7 +58,7 @@ def split_rows(
             return []
     params = {name: _cut(value, rows, len(y)) for name, value in split_params.items()}
     with warnings.catch_warnings():
-        # Small classes have been warned about by name.
+        # `_fitting_number` has already warned about small classes, by name.
         warnings.filterwarnings("ignore", message="The least populated class", append=False)
         if hasattr(cv, "split") or isinstance(cv, Integral):
             splitter = check_cv(cv, y[rows], classifier=True)
@@ -71,9 +76,10 @@ def split_rows(
 
 
 def stratified_splits(y: IntArray, rows: IntArray, n_splits: int = 5) -> Splits:
-    """Split `rows` into stratified folds, fewer if no class has so many rows; none if none has two.
+    """Split `rows` into stratified folds.
 
-    For parts that do not mind a class whose rows are all in one fold.
+    There are fewer than `n_splits` if no class has that many rows, and none if no class has two.
+    For parts that can handle a class whose rows are all in one fold.
     """
     from sklearn.model_selection import check_cv
 

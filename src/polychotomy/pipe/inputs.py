@@ -1,4 +1,9 @@
-"""Inputs as the machines want them: arrays of numbers, or whatever a wrapped classifier takes."""
+"""Checked inputs: arrays of numbers, or anything that a wrapped classifier accepts.
+
+Note: texts and data frames go to a wrapped classifier unchanged, and it reports inputs that it
+cannot use. Checking all inputs as arrays of numbers was simpler, but refused pipelines that
+vectorise texts, encode categories or impute.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +47,7 @@ def checked_rows(
 
 
 def refuse_several_outputs(y: Any) -> None:
-    """Refuse labels with several columns, and say what takes them."""
+    """Refuse labels with several columns, and name an estimator that accepts them."""
     shape: Any = np.shape(y) if isinstance(y, list | tuple) else getattr(y, "shape", ())
     if len(shape) != 2 or shape[1] < 2:
         return
@@ -50,35 +55,35 @@ def refuse_several_outputs(y: Any) -> None:
     if kind.startswith("multilabel") or kind.endswith("multioutput"):
         raise ValueError(
             f"y has {shape[1]} columns ({kind}), but this classifier predicts one class for "
-            "every row. Put it into sklearn.multioutput.MultiOutputClassifier."
+            "every row. Wrap it in sklearn.multioutput.MultiOutputClassifier."
         )
 
 
 def _checks(classifier: Any, parts: Parts) -> dict[str, Any]:
-    """Return what scikit-learn should check of an array of numbers."""
+    """Return the checks that scikit-learn should apply to an array of numbers."""
     finite: bool | str = True
     if get_tags(classifier).input_tags.allow_nan:
         finite = "allow-nan"
     elif parts.machine.checks_inputs and "inputs" not in parts.decoder.needs:
-        # A wrapped classifier may impute, and says itself what it does not take.
+        # A wrapped classifier may impute, and reports itself what it does not accept.
         finite = False
     return {"accept_sparse": "csr", "ensure_all_finite": finite}
 
 
 def _as_they_are(parts: Parts, X: Any) -> bool:
-    """Say whether inputs go to the machine as they are: words, categories, columns with names."""
+    """Whether inputs go to the machine unchanged: words, categories, named columns."""
     if not parts.machine.checks_inputs or "inputs" in parts.decoder.needs:
         return False
     if issparse(X) or isinstance(X, AnyRows):
         return False
     if hasattr(X, "columns"):
-        # A pipeline may pick columns by their names.
+        # A pipeline may select columns by name.
         return hasattr(parts.machine.template, "steps") or not _all_numbers(X)
     return _has_words(X)
 
 
 def _all_numbers(frame: Any) -> bool:
-    """Say whether all columns of a data frame, of pandas or polars, are numbers."""
+    """Whether all columns of a pandas or polars data frame are numbers."""
     first = frame.head(1)
     columns = (np.asarray(first[name]) for name in frame.columns)
     kinds = [getattr(frame[name].dtype, "kind", None) for name in frame.columns]

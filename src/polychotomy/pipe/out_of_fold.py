@@ -24,7 +24,7 @@ def out_of_fold(
     """Return class probabilities of the used rows by pipes that did not see them.
 
     Machines, calibrators and decoders are cross-fitted over the same folds. With leave-one-out
-    scores, calibrators and decoders are, over five stratified folds.
+    scores, only calibrators and decoders are cross-fitted, over five stratified folds.
 
     Parameters
     ----------
@@ -35,10 +35,10 @@ def out_of_fold(
     splits : list of (train, test)
         The folds.
     folds : sequence of BinaryMachines or None
-        The machines of every fold, where they are kept.
+        The machines of every fold, if they were kept.
     scores : ndarray of shape (n_rows, n_trained_columns) or None
-        Else, the scores of all rows in all trained columns by the machines of their fold, or by
-        machines without the row.
+        Otherwise, the scores of all rows in all trained columns: by the machines of the row's
+        fold, or leave-one-out scores.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""From what users write to the parts of the pipe, and which parts go together."""
+"""From parameter values to the parts of the pipe, and which parts can be combined."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AnyPart = TypeVar("AnyPart", Code, Calibrator, Decoder)
 @stored("pipe.parts")
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a pipe, each a copy of its own."""
+    """The parts of a pipe, each a copy that belongs to it."""
 
     machine: ColumnMachine
     machine_name: str
@@ -46,7 +46,7 @@ class Parts:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether binary probabilities can be had, from a calibrator or from the machine."""
+        """Whether binary probabilities are available, from a calibrator or from the machine."""
         return self.calibrator.learns or self.machine.has_probability
 
     @property
@@ -87,7 +87,7 @@ def resolve(machine: Any, code: Any, calibrator: Any, decoder: Any, tempering: A
 
 
 def calibrator_for(calibrator: Any, machine: ColumnMachine, decoder: Decoder) -> Calibrator:
-    """Return the calibrator behind a parameter value; "auto" is Platt only where it is needed."""
+    """Return the calibrator of a parameter value; "auto" is Platt only if it is needed."""
     if not _is_auto(calibrator):
         return resolve_calibrator(calibrator)
     likelihood = "likelihoods" in decoder.needs and machine.has_likelihood
@@ -96,19 +96,23 @@ def calibrator_for(calibrator: Any, machine: ColumnMachine, decoder: Decoder) ->
 
 
 def requires_probabilities(decoder: Decoder) -> bool:
-    """Say whether a decoder cannot do without binary probabilities."""
+    """Whether a decoder cannot work without binary probabilities."""
     return bool(decoder.needs & {"probabilities", "likelihoods"})
 
 
 def wants_probabilities(decoder: Decoder) -> bool:
-    """Say whether a decoder makes something of a machine's own probabilities."""
+    """Whether a decoder uses a machine's own probabilities if there are any."""
     return requires_probabilities(decoder) or (
         "scores" not in decoder.needs and decoder.yields_probabilities(True)
     )
 
 
 def check_together(parts: Parts, codebook: Codebook) -> None:
-    """Refuse parts that do not go together, and say what would."""
+    """Refuse parts that cannot be combined, and name some that can.
+
+    Note: the rules are declared by the parts (`fits`, `needs`, `has_probability`, ...), and read
+    here. A table of allowed combinations would have to list parts that users register.
+    """
     decoder, name = parts.decoder, type(parts.decoder).__name__
     if not decoder.fits(codebook):
         fitting = [
@@ -140,18 +144,18 @@ def _check_tempering(parts: Parts) -> None:
     name = type(parts.decoder).__name__
     if not parts.yields_probabilities:
         raise ValueError(
-            f"tempering works on class probabilities, which {name} does not yield here; choose a "
+            f"tempering needs class probabilities, which {name} does not yield here. Choose a "
             "decoder that does, such as 'pairwise_coupling' or 'code_coupling', or tempering=None."
         )
     if "refit" in parts.decoder.needs:
         raise ValueError(
-            f"tempering needs out-of-fold class probabilities, which cannot be had from {name}, a "
-            "decoder that trains machines of its own; choose another, or tempering=None."
+            "tempering needs out-of-fold class probabilities, which are not available from "
+            f"{name}, a decoder that trains machines of its own. Choose another, or tempering=None."
         )
 
 
 def resolve_machine(machine: Any) -> tuple[ColumnMachine, str]:
-    """Return the machine behind a parameter value, and the name users know it by."""
+    """Return the machine of a parameter value, and the class name of the classifier."""
     if machine is None:
         machine = "svm"
     if isinstance(machine, str):
@@ -168,7 +172,7 @@ def resolve_machine(machine: Any) -> tuple[ColumnMachine, str]:
 
 
 def columns_of(machine: Any) -> ColumnMachine:
-    """Return the machine of a code behind a binary classifier."""
+    """Return the machine that trains a binary classifier on all columns of a code."""
     if hasattr(machine, "as_columns"):
         found: ColumnMachine = machine.as_columns()
         return found
@@ -176,7 +180,7 @@ def columns_of(machine: Any) -> ColumnMachine:
 
 
 def resolve_code(code: Any) -> Code:
-    """Return the code behind a parameter value; a matrix is a code of the user's own."""
+    """Return the code of a parameter value; a matrix becomes a `CustomCode`."""
     if code is None:
         return OneVsOne()
     if isinstance(code, Codebook):
@@ -187,19 +191,19 @@ def resolve_code(code: Any) -> Code:
 
 
 def resolve_calibrator(calibrator: Any) -> Calibrator:
-    """Return the calibrator behind a parameter value."""
+    """Return the calibrator of a parameter value."""
     if calibrator is None:
         return NoCalibration()
     return _resolve(calibrator, Calibrator, ("auto",))
 
 
 def resolve_decoder(decoder: Any) -> Decoder:
-    """Return the decoder behind a parameter value."""
+    """Return the decoder of a parameter value."""
     return _resolve(decoder, Decoder, ("auto",))
 
 
 def resolve_tempering(tempering: Any) -> Tempering | None:
-    """Return the tempering behind a parameter value, or None."""
+    """Return the tempering of a parameter value, or None."""
     refuse_class(tempering, "tempering")
     if tempering is None or tempering is False:
         return None
@@ -214,7 +218,7 @@ def resolve_tempering(tempering: Any) -> Tempering | None:
 
 
 def _resolve(value: Any, base: type[AnyPart], more: Iterable[str] = ()) -> AnyPart:
-    """Return a part of its own: by its name, or a copy of an object."""
+    """Return a new part: made from its name, or a copy of an object."""
     kind = base.part_kind
     refuse_class(value, kind)
     if isinstance(value, str):

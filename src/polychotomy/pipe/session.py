@@ -1,4 +1,4 @@
-"""Everything about a fit that is settled before the first machine is trained."""
+"""Everything about a fit that is decided before the first machine is trained."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Session:
 
     @property
     def prefit(self) -> bool:
-        """Whether calibrators and decoders are to be fitted later, on other rows."""
+        """Whether calibrators and decoders will be fitted later, on other rows."""
         return isinstance(self.cv, str) and self.cv == "prefit"
 
     @property
@@ -48,7 +48,7 @@ class Session:
 
     @property
     def learns(self) -> bool:
-        """Whether the calibrator, the decoder or tempering learns from rows held out."""
+        """Whether the calibrator, the decoder or tempering learns from held-out rows."""
         parts = self.parts
         return (
             parts.calibrator.learns
@@ -63,7 +63,7 @@ class Session:
         return np.bincount(y, weights, len(self.classes)).astype(float)
 
     def split(self) -> Splits:
-        """Split the training rows into folds; none for the words that `cv` may be."""
+        """Split the training rows into folds; no folds if `cv` is a string."""
         if isinstance(self.cv, str):
             one_of(self.cv, "cv", ("prefit", "leave_one_out"))
             if self.leave_one_out and not isinstance(self.data.machine, LeavesOneOut):
@@ -95,11 +95,14 @@ def start(
 ) -> Session:
     """Check inputs, labels, weights, code, parts and priors against each other.
 
+    Note: parts and rows are checked here, before anything is trained. Checking each part when it
+    is first used would waste the time spent on the machines if, say, the priors are invalid.
+
     Parameters
     ----------
     classifier : estimator
-        Has the parameters of `PolychotomyClassifier`; it gets `n_features_in_` and the names of
-        the inputs, and is left alone otherwise.
+        Has the parameters of `PolychotomyClassifier`. This sets its `n_features_in_` and the
+        names of its inputs, and changes nothing else.
     X, y, sample_weight, fit_params
         As for its `fit`.
     """
@@ -156,12 +159,12 @@ def restart(
     y: ArrayLike,
     sample_weight: ArrayLike | None,
 ) -> Session:
-    """Check further rows for a pipe whose machines are trained, and leave out those of weight 0."""
+    """Check more rows for a pipe whose machines are trained, and drop rows of weight 0."""
     X, labels = checked_rows(classifier, parts, X, y, reset=False)
     unknown = np.setdiff1d(labels, classes)
     if len(unknown):
         raise ValueError(
-            f"y has the class {unknown.tolist()[0]!r}, which was not there in fit; the classes "
+            f"y has the class {unknown.tolist()[0]!r}, which was not in the y of fit; the classes "
             f"are {listed(classes.tolist(), 'and')}."
         )
     numbers = np.searchsorted(classes, labels)
@@ -193,7 +196,11 @@ def restart(
 
 
 def _seeds(random_state: Any) -> list[Any]:
-    """Return seeds of their own for codes, machines and decoders."""
+    """Return separate seeds for codes, machines and decoders.
+
+    Note: with one random stream for all, a code that draws more numbers would change what the
+    machines and decoders draw.
+    """
     if random_state is None:
         return [None, None, None]
     seeds: list[Any] = check_random_state(random_state).randint(2**31 - 1, size=3).tolist()
@@ -209,7 +216,8 @@ def _route(classifier: Any, sample_weight: Any, fit_params: dict[str, Any]) -> _
     if sample_weight is not None:
         given["sample_weight"] = sample_weight
     if not given:
-        # What scikit-learn returns without metadata answers to any name, and to `in` never.
+        # Without metadata, scikit-learn returns an object that has every attribute, and on which
+        # `in` never ends.
         return _Routed({}, {}, None)
     routed = process_routing(classifier, "fit", **given)
     fit = dict(routed.machine.fit)
@@ -227,7 +235,7 @@ def _machine_weights(
     if not takes_weights and not get_config()["enable_metadata_routing"]:
         raise ValueError(
             f"{parts.machine_name} does not take sample_weight in fit, so neither sample_weight "
-            "nor class_weight can reach it; choose another machine, or leave the weights out."
+            "nor class_weight can reach it. Choose another machine, or omit the weights."
         )
     return row_weights(routed.machine_weight, classifier.class_weight, X, y, classes)
 
@@ -238,6 +246,6 @@ def _priors(priors: Any, parts: Parts, classes: NDArray[Any]) -> FloatArray | No
     if not parts.yields_probabilities:
         raise ValueError(
             f"priors reweight class probabilities, which {type(parts.decoder).__name__} does not "
-            "yield here; choose a decoder that does, or priors=None."
+            "yield here. Choose a decoder that does, or priors=None."
         )
     return class_distribution(priors, classes, "priors")

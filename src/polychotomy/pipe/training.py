@@ -1,4 +1,4 @@
-"""Training the machines of a code, and scores of rows that they did not see."""
+"""Training the machines of a code, and their scores of unseen rows."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from .folds import Splits, stratified_splits
 
 
 class Prepared:
-    """What machines of one kind and code share, computed when it is first needed.
+    """Rows and labels that machines of one kind and code share, computed when first needed.
 
-    Note: it is an object of its own, and not an attribute that a training set computes, so that a
-    training set can stay a plain value: copies for other cells of a grid hand it on.
+    Note: this is a separate object, not a cached attribute of the training set. A training set can
+    thus stay a plain value, and its copies for other cells of a grid share this object.
 
     Parameters
     ----------
     machine : ColumnMachine
-        What prepares the rows.
+        The machine that prepares the rows.
     codebook : Codebook
         The code.
     X, y : array-like
         All rows and their class numbers.
     shares : Prepared, default=None
-        Whose rows, prepared by a machine that shares them, to take.
+        Take the rows from this object, whose machine prepares them in the same way.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Prepared:
 
     @cached_property
     def state(self) -> Any:
-        """The rows as the machine wants them."""
+        """The rows as prepared by the machine."""
         return self._machine.prepare(self._X) if self._shares is None else self._shares.state
 
     @cached_property
@@ -60,15 +60,15 @@ class Prepared:
         return self._codebook.matrix[:, columns][self._y]
 
     def sharing(self, other: Prepared) -> Prepared:
-        """Return the same with the rows of another, whose machine shares them."""
+        """Return a copy with the rows of another, whose machine prepares them in the same way."""
         return Prepared(self._machine, self._codebook, self._X, self._y, other)
 
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """The rows to learn from, and how.
+    """The training rows, with their weights, the code, the machine and its options.
 
-    Rows are numbered as in `X`; only `rows`, those of positive weight, are used.
+    Rows are numbered as in `X`. Only `rows`, those of positive weight, are used.
     """
 
     machine: ColumnMachine
@@ -83,7 +83,7 @@ class TrainingSet:
 
     @property
     def state(self) -> Any:
-        """What all machines share."""
+        """The prepared rows, which all machines share."""
         return self.prepared.state
 
     @property
@@ -92,7 +92,7 @@ class TrainingSet:
         return self.prepared.labels
 
     def with_machine(self, machine: ColumnMachine) -> TrainingSet:
-        """Return the same rows for a machine of the same kind, with what is computed already."""
+        """Return the same rows for a machine of the same kind, sharing `prepared`."""
         return replace(self, machine=machine)
 
     def weights_of(self, rows: IntArray) -> FloatArray | None:
@@ -103,7 +103,11 @@ class TrainingSet:
 @stored("pipe.binary_machines")
 @dataclass(frozen=True)
 class BinaryMachines:
-    """The trained machines of a code: from inputs to the margins of all columns."""
+    """The trained machines of a code: from inputs to the margins of all columns.
+
+    Note: a column and its negative have one machine. `source` has the machine of every column, and
+    `sign` is -1 where its margins are negated.
+    """
 
     machine: ColumnMachine
     fitted: Any
@@ -137,7 +141,7 @@ class BinaryMachines:
     def narrow_scores(
         self, data: TrainingSet, rows: IntArray, where: NDArray[np.bool_]
     ) -> FloatArray:
-        """Return the scores of training rows in the trained columns; only entries of `where`."""
+        """Return the scores of training rows in the trained columns, for the entries `where`."""
         scores = self.machine.training_margins(
             self.fitted, data.state, rows, where, False, data.options.n_jobs
         ).mean
@@ -148,7 +152,7 @@ class BinaryMachines:
 @stored("pipe.nested_scorer")
 @dataclass(frozen=True)
 class NestedScorer:
-    """Machines of some columns, as a plain function from inputs to margins."""
+    """Machines of some columns, as a function from inputs to margins."""
 
     machine: ColumnMachine
     fitted: Any
@@ -163,7 +167,7 @@ class NestedScorer:
         check_solution(self)
 
     def check_inputs(self, n_features: int) -> None:
-        """Check that the machines can read rows of so many inputs."""
+        """Check that the machines can read rows with `n_features` inputs."""
         self.fitted.check_inputs(n_features)
 
     def __call__(self, X: Any) -> Margins:
@@ -172,7 +176,7 @@ class NestedScorer:
 
 
 def check_solution(owner: BinaryMachines | NestedScorer) -> None:
-    """Check that a solution is of the kind that its machine makes."""
+    """Check that a solution has the type that its machine produces."""
     known = type(owner.fitted) is getattr(owner.machine, "fitted_type", None)
     require(known, owner, "has machines that do not belong to their solutions")
 
@@ -207,7 +211,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search hands on to the classifier that it ends with.
+    """Results of a search that the final classifier reuses.
 
     Parameters
     ----------
@@ -216,7 +220,7 @@ class Searched:
     scores : ndarray of shape (n_rows, n_trained_columns)
         The scores of rows by machines that did not see them.
     splits : list of (train, test)
-        The folds that they come from.
+        The folds of these scores.
     """
 
     machines: BinaryMachines
@@ -227,9 +231,9 @@ class Searched:
 def try_path(
     data: TrainingSet, splits: Splits, values: Sequence[float], probability: bool
 ) -> list[Trial] | None:
-    """Try every value of the parameter along which the machine can be trained in one go.
+    """Try every value of the parameter along which the machine can be trained in one run.
 
-    Returns None if it cannot, here.
+    Returns None if the machine has no such parameter, or cannot follow the path for these rows.
     """
     if not isinstance(data.machine, FollowsPath):
         return None
@@ -256,7 +260,7 @@ def try_path(
 
 
 def try_once(data: TrainingSet, splits: Splits, probability: bool) -> Trial:
-    """Try the machine as it is on every fold."""
+    """Try the machine with its current parameters on every fold."""
     machines = train(data, [rows for rows, _ in splits])
     return Trial(
         tested=[
@@ -276,7 +280,7 @@ def train(data: TrainingSet, subsets: Sequence[IntArray]) -> list[BinaryMachines
 
 
 def train_nested(data: TrainingSet, rows: IntArray, columns: IntArray) -> NestedScorer:
-    """Train machines for some columns on some rows only."""
+    """Train machines for some columns on some rows."""
     labels = data.codebook.matrix[:, columns][data.y]
     (fitted,) = data.machine.fit(data.state, labels, [rows], data.machine_weights, data.options)
     return NestedScorer(data.machine, fitted)
@@ -291,11 +295,11 @@ def held_out_scores(
 ) -> Margins:
     """Return scores of rows by machines that did not see them (DUAN03 section 3.1).
 
-    An entry whose class takes part in the column is that of `scores`, by the fold's machine; if
-    the fold leaves that machine without one of its sides, it comes from the machine of all rows.
-    An entry whose class takes no part in the column was seen by no machine of it: with `complete`
-    it comes from the machine of all rows, else it is left at 0. Rows are in the order of
-    ``data.rows``.
+    If the row's class takes part in the column, the entry is that of `scores`, by the machine of
+    the fold. If the training rows of the fold lack one side of the column, the entry comes from
+    the machine of all rows. If the row's class takes no part in the column, no machine of the
+    column has seen the row: with `complete` the entry comes from the machine of all rows,
+    otherwise it is 0. Rows are in the order of ``data.rows``.
     """
     taking_part = data.labels != 0
     from_full = np.zeros(data.labels.shape, dtype=bool)
@@ -309,7 +313,7 @@ def held_out_scores(
 
 
 def fold_scores(data: TrainingSet, folds: Sequence[BinaryMachines], splits: Splits) -> FloatArray:
-    """Return the score of every row by the machines of its fold, where its class takes part."""
+    """Return the score of every row by the machines of its fold; 0 if its class takes no part."""
     scores = np.zeros(data.labels.shape)
     for machines, (_, test) in zip(folds, splits, strict=True):
         scores[test] = machines.narrow_scores(data, test, data.labels[test] != 0)
@@ -317,15 +321,15 @@ def fold_scores(data: TrainingSet, folds: Sequence[BinaryMachines], splits: Spli
 
 
 def _has_both_signs(data: TrainingSet, rows: IntArray) -> NDArray[np.bool_]:
-    """Say for every trained column whether some rows have both signs, and so a machine."""
+    """Return for every trained column whether rows have both signs, which a machine needs."""
     labels = data.labels[rows]
     return np.logical_and((labels > 0).any(axis=0), (labels < 0).any(axis=0))
 
 
 def leave_one_out_scores(data: TrainingSet, full: BinaryMachines) -> LeftOut:
-    """Return scores of rows by machines without the row, from the one fit of all rows.
+    """Return leave-one-out scores, computed from the one fit on all rows.
 
-    Columns whose scores the machine does not trust get those of five stratified folds.
+    Columns for which the machine's formula is unreliable get scores of five stratified folds.
     """
     assert isinstance(data.machine, LeavesOneOut)
     left_out = data.machine.leave_one_out_scores(
@@ -357,7 +361,7 @@ def left_out_margins(
 ) -> Margins:
     """Return leave-one-out scores as margins of the used rows in all columns.
 
-    Entries of classes that take no part in a column are as in `held_out_scores`.
+    Entries of classes that take no part in a column are filled as in `held_out_scores`.
     """
     from_full = np.zeros(scores.shape, dtype=bool)
     if complete:
@@ -368,7 +372,7 @@ def left_out_margins(
 def _with_full(
     data: TrainingSet, full: BinaryMachines, scores: FloatArray, from_full: NDArray[np.bool_]
 ) -> Margins:
-    """Fill in entries from the machines of all rows, and expand to all columns."""
+    """Fill the entries `from_full` from the machines of all rows, and expand to all columns."""
     rows = np.flatnonzero(from_full.any(axis=1))
     if len(rows):
         where = from_full[rows]
