@@ -143,5 +143,5 @@ def test_bad_factors_are_refused(fine):
 
 
 def test_factors_of_an_unknown_parameter_are_refused():
-    with pytest.raises(ValueError, match="'machine__D', which coarse has not"):
+    with pytest.raises(ValueError, match="'machine__D', which is not in coarse"):
         fine_factors({"machine__D": [2]}, ["machine__C"])

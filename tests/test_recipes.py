@@ -84,12 +84,12 @@ def test_any_machine_can_take_part():
 @pytest.mark.parametrize(
     ("call", "error", "sentence"),
     [
-        (lambda: pc.recipe("SMC1va", paper="DUAN05"), ValueError, "in which SMC1va is"),
+        (lambda: pc.recipe("SMC1va", paper="DUAN05"), ValueError, "describes SMC1va"),
         (lambda: pc.recipe(3), TypeError, "name must be a string"),
         (
             lambda: pc.recipe("VOTE", machine=DecisionTreeClassifier(), tuned=True),
             ValueError,
-            "which DecisionTreeClassifier has not",
+            "which DecisionTreeClassifier does not have",
         ),
     ],
 )

@@ -317,11 +317,11 @@ def test_an_interrupt_leaves_the_search_as_it_was(monkeypatch):
     [
         (pc.TwoStepSearchCV(SVC()), TypeError, "estimator must be a PolychotomyClassifier"),
         (pc.TwoStepSearchCV(ties="best"), ValueError, "Unknown ties 'best'"),
-        (pc.TwoStepSearchCV(coarse={"C": [1]}), ValueError, "'C', which is none of the machine"),
+        (pc.TwoStepSearchCV(coarse={"C": [1]}), ValueError, "'C', which the machine does not have"),
         (
             pc.TwoStepSearchCV(coarse={"machine__D": [1]}),
             ValueError,
-            "'machine__D', which is none of the machine",
+            "'machine__D', which the machine does not have",
         ),
         (
             pc.TwoStepSearchCV(pc.PolychotomyClassifier(LinearSVC())),
@@ -334,7 +334,11 @@ def test_an_interrupt_leaves_the_search_as_it_was(monkeypatch):
         (pc.MethodSweep(["MWV_SVM", "MWV_SVM"]), ValueError, "'MWV_SVM' twice"),
         (pc.MethodSweep([("a", 1, 2)]), TypeError, "pairs of a name and a classifier"),
         (pc.MethodSweep(["MWV_SVN"]), ValueError, "Did you mean 'MWV_SVM'"),
-        (pc.MethodSweep(["MWV_SVM"], ties={"x": "nll"}), ValueError, "'x', which methods has"),
+        (
+            pc.MethodSweep(["MWV_SVM"], ties={"x": "nll"}),
+            ValueError,
+            "'x', which is not in methods",
+        ),
     ],
 )
 def test_bad_searches_are_refused_in_a_sentence(search, error, sentence):

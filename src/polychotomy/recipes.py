@@ -1,6 +1,9 @@
-"""The papers' methods by their names: a table of configured parts.
+"""The papers' methods by name: a table of configured parts.
 
-A method more is one line, ``register_recipe(Recipe(name, code, machine, calibrator, ...))``.
+To add a method takes one line, ``register_recipe(Recipe(name, code, machine, calibrator, ...))``.
+
+Note: a method is data, not a class. A class for each of the papers' methods, some sixty, would
+repeat the parameters of `PolychotomyClassifier` in each, and hide which parts two methods share.
 """
 
 from __future__ import annotations
@@ -64,17 +67,17 @@ def recipe(
     Parameters
     ----------
     name : str
-        A name out of `recipes`; upper and lower case, and the signs between words, do not matter.
+        A name from `recipes`. Case and punctuation are ignored.
     machine : classifier, default=None
-        Another binary machine than the recipe's. Where it has a `predict_proba`, the calibrator is
-        left out.
+        A binary machine to use instead of the recipe's. If it has a `predict_proba`, the
+        calibrator is omitted.
     tuned : bool, default=False
-        Whether to put the method into its paper's own search of C and sigma2: the two grids of
-        DUAN03 and DUAN05 with 5 folds, which serve GALAR's methods too; the coarse one
-        with 10 folds for VANGESTEL's SVMs. An LS-SVM tunes itself by its evidence, and LS2 and
-        POOL tune themselves anyway.
+        Whether to wrap the method in its paper's search for C and sigma2: the two grids of DUAN03
+        and DUAN05 with 5 folds, which are also used for GALAR's methods; only the coarse grid,
+        with 10 folds, for VANGESTEL's SVMs. An LS-SVM tunes itself by its evidence. LS2 and POOL
+        always tune themselves.
     paper : {"DUAN03", "DUAN05"}, default=None
-        Whose tie rule to use, for methods that are in both; the first by default.
+        The paper whose tie rule to use, for methods that are in both; by default the first.
     **params : dict
         Further parameters of `PolychotomyClassifier` (`PolychotomyPool` for LS2 and POOL), such as
         `n_jobs` and `random_state`.
@@ -96,15 +99,16 @@ def recipe(
     chosen = find_recipe(name)
     if paper is not None and paper not in chosen.papers:
         raise ValueError(
-            f"paper must be one in which {chosen.name} is, {listed(chosen.papers)}; got {paper!r}."
+            f"paper must be one that describes {chosen.name}, {listed(chosen.papers)}; got "
+            f"{paper!r}."
         )
     classifier = chosen.classifier(machine, **params)
     if not tuned or chosen.build is not None:
         return classifier
     if not hasattr(classifier.machine, "as_columns"):
         raise ValueError(
-            f"The papers' searches are over C and sigma2, which {type(machine).__name__} has not; "
-            "use tuned=False inside a search of your own."
+            f"The papers' searches are over C and sigma2, which {type(machine).__name__} does not "
+            "have; use tuned=False inside a search of your own."
         )
     if not classifier.machine.tuned_parameters:
         return classifier
@@ -184,7 +188,7 @@ def _van_gestel() -> Iterator[Recipe]:
             )
 
 
-# Pools are imported when one is built: they bring much along.
+# Pools are imported only when one is built, because their imports are slow.
 def _two_least_squares(**params: Any) -> Any:
     from .ensemble.pool import PolychotomyPool, ls_members
 

@@ -1,7 +1,7 @@
-"""scikit-learn's callbacks: its progress bar, for one, can be set on a search.
+"""scikit-learn's callbacks, such as its progress bar, for searches.
 
-They came with scikit-learn 1.9. Its module is imported only if callbacks are used, because that
-would add much to the time that importing the library takes.
+They were added in scikit-learn 1.9. Its module is imported only if callbacks are used, because
+importing it takes long.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ def _has_callbacks(estimator: Any) -> bool:
 
 
 class TakesCallbacks:
-    """A search that tells scikit-learn's callbacks how far it is."""
+    """A search that reports its progress to scikit-learn's callbacks."""
 
     @available_if(_has_callbacks)
     def set_callbacks(self, *callbacks: Any) -> Self:
-        """Set scikit-learn's callbacks, which are told of every cell; needs scikit-learn 1.9.
+        """Set scikit-learn's callbacks, which are called for every cell; needs scikit-learn 1.9.
 
         Parameters
         ----------
         *callbacks : callback
-            For example ``sklearn.callback.ProgressBar()``, in the place of our own bars; nothing
-            to take all away.
+            For example ``sklearn.callback.ProgressBar()``. They replace the search's own progress
+            bars. Without arguments, all callbacks are removed.
 
         Returns
         -------
@@ -63,7 +63,7 @@ class TakesCallbacks:
 
 
 def with_callbacks(fit: Fit) -> Fit:
-    """Let callbacks that are set be ended with `fit`, however that ends."""
+    """Make sure that callbacks are torn down when `fit` ends, with or without an error."""
 
     @wraps(fit)
     def managed(estimator: Any, *args: Any, **kwargs: Any) -> Any:
@@ -78,14 +78,14 @@ def with_callbacks(fit: Fit) -> Fit:
 
 @contextmanager
 def shown(estimator: Any, wanted: bool, X: Any, y: Any) -> Iterator[Ticker]:
-    """Show how far a search is: to its callbacks, or else by bars if they are wanted."""
+    """Show the progress of a search: to its callbacks if any, otherwise by bars if `wanted`."""
     if not _listening(estimator):
         with progress(wanted) as bars:
             yield bars
         return
     from sklearn.callback import CallbackSupportMixin
 
-    # How many sweeps there will be is not known yet.
+    # The number of sweeps is not known yet.
     root = CallbackSupportMixin._init_callback_context(estimator, max_subtasks=None)
     root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
     tasks: dict[str, tuple[Any, int]] = {}
@@ -109,5 +109,5 @@ def shown(estimator: Any, wanted: bool, X: Any, y: Any) -> Iterator[Ticker]:
 
 
 def _listening(estimator: Any) -> bool:
-    """Whether callbacks are set, on the search or on what it is part of."""
+    """Whether callbacks are set, on the search or on an estimator that contains it."""
     return hasattr(estimator, "_skl_callbacks")

@@ -33,12 +33,12 @@ class DecoderComparison:
     Attributes
     ----------
     rows : list of dict
-        For every decoder, the least error first: "decoder", "error" (the share of rows
-        misclassified), "nll" (the mean negative log-likelihood), "brier" (the mean squared
-        distance of the probabilities to the truth; both None without probabilities), and
-        "seconds" (fitting and decoding, without the machines).
+        For every decoder, the least error first: "decoder", "error" (the fraction of
+        misclassified rows), "nll" (the mean negative log-likelihood), "brier" (the mean squared
+        distance of the probabilities to the truth), and "seconds" (fitting and decoding, without
+        the machines). "nll" and "brier" are None without probabilities.
     n_rows : int
-        The number of rows that were held out, each once.
+        The number of rows. Each was held out once.
 
     Examples
     --------
@@ -77,23 +77,23 @@ def compare_decoders(
 ) -> DecoderComparison:
     """Compare all decoders that fit the code of a classifier, on one set of scores.
 
-    The machines are trained once for every fold of ``clf.cv``; every decoder reads their
+    The machines are trained once for every fold of ``clf.cv``, and all decoders read their
     scores of the rows left out. Calibrators and decoders that learn are fitted on the other
-    folds, so that no row is judged by anything that has seen it.
+    folds, so that no row is judged by a part that has seen it.
 
     Parameters
     ----------
     clf : PolychotomyClassifier
-        Its machine, code, calibrator, folds and weights are used; it is not changed, and need
-        not be fitted. With ``calibrator="auto"`` decoders that need probabilities get Platt's
-        sigmoid if the machine has none of its own. Its tempering is left out.
+        Its machine, code, calibrator, folds and weights are used. It is not changed, and does
+        not have to be fitted. With ``calibrator="auto"``, decoders that need probabilities get
+        Platt's sigmoid if the machine has no probabilities of its own. Tempering is skipped.
     X : array-like or sparse matrix of shape (n_rows, n_features)
         The inputs.
     y : array-like of shape (n_rows,)
         The classes.
     decoders : iterable of Decoder or str, default=None
-        What to compare; by default all that fit the code, in the configurations that their
-        ``examples()`` name.
+        The decoders to compare. By default, all that fit the code, in the configurations of
+        their ``examples()``.
     sample_weight : array-like of shape (n_rows,), default=None
         The weights of the rows, in training and in the figures.
     **fit_params : dict
@@ -146,7 +146,7 @@ def _judged(batch: TrialBatch, plan: FoldPlan, parts: Parts) -> dict[str, Any]:
 def _chosen(
     decoders: Iterable[Decoder | str] | None, session: Session, calibrator: Any
 ) -> list[Parts]:
-    """Return the pipe of every decoder, the machine and code being the same for all."""
+    """Return a pipe for every decoder, all with the same machine and code."""
 
     def pipe(decoder: Decoder) -> Parts:
         return replace(

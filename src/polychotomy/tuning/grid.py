@@ -28,7 +28,7 @@ class Grid:
     names : tuple of str
         The parameters.
     axes : tuple of tuple
-        The values of each; numbers ascend.
+        The values of each parameter. Numbers are in ascending order.
     """
 
     names: tuple[str, ...]
@@ -60,7 +60,7 @@ class Grid:
 
 
 def coarse_grid(values: Mapping[str, Any]) -> Grid:
-    """Check the values that a user gives for every parameter, and put them in order."""
+    """Check the values given for every parameter, and sort them."""
     if not isinstance(values, Mapping) or not values:
         raise ValueError(
             "coarse must be a dictionary from parameters of the machine to the values to try, for "
@@ -81,7 +81,8 @@ def fine_factors(fine: Any, names: Sequence[str]) -> dict[str, tuple[float, ...]
     unknown = [name for name in given if name not in names]
     if unknown:
         raise ValueError(
-            f"fine has the parameter {unknown[0]!r}, which coarse has not; it has {listed(names)}."
+            f"fine has the parameter {unknown[0]!r}, which is not in coarse; it has "
+            f"{listed(names)}."
         )
     factors = {}
     for name, values in given.items():
@@ -91,7 +92,7 @@ def fine_factors(fine: Any, names: Sequence[str]) -> dict[str, tuple[float, ...]
                 f"fine must be None or positive factors such as [0.5, 1, 2]; got {values!r} "
                 f"for {name}."
             )
-        # The coarse best itself is always among the candidates.
+        # The best coarse cell itself is always a candidate.
         factors[name] = _ordered([*numbers, 1.0])
     return factors
 
@@ -110,10 +111,16 @@ def fine_grid(coarse: Grid, best: Cell, factors: Mapping[str, tuple[float, ...]]
 def possible_values(
     axis: Sequence[float], factors: Sequence[float] | None
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return all values that a step can ask for, and those at which a chain starts.
+    """Return all values that a step can use, and those at which a chain starts.
 
-    Without factors, all coarse values are one chain. The fine step's chains start at coarse values,
-    wherever the best of them is: so what is found in a cell does not depend on who asks for it.
+    Without factors, all coarse values are one chain. In the fine step, chains start at the smallest
+    value and at every coarse value, not only at the best one.
+
+    Note: along a chain, the solution for one value is the starting point for the next, and within
+    the tolerance of the solver the result depends on it. With fixed starts, a cell has the same
+    figures for every method, whichever coarse cell was best for it. The alternative, a chain from
+    the smallest fine value, is shorter, but then tuning methods together and tuning each alone
+    would give different figures.
     """
     if factors is None:
         return tuple(axis), (axis[0],)
@@ -124,7 +131,7 @@ def possible_values(
 def chains(
     wanted: Sequence[float], universe: Sequence[float], starts: Sequence[float]
 ) -> list[list[float]]:
-    """Return the runs of ascending values that lead from a start to every wanted value."""
+    """Return runs of ascending values that lead from a start to every wanted value."""
     last: dict[float, float] = {}
     for value in sorted(wanted):
         start = max(start for start in starts if start <= value)
@@ -133,13 +140,13 @@ def chains(
 
 
 def is_number(value: Any) -> bool:
-    """Say whether a parameter value can be refined by factors."""
+    """Whether a parameter value is a number, which factors can refine."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
 def _ordered(values: Sequence[Any]) -> tuple[Any, ...]:
-    """Sort numbers, dropping repetitions; other values are left in their order."""
+    """Sort numbers and drop duplicates; other values keep their order."""
     if not all(is_number(value) for value in values):
         return tuple(values)
-    # 0.1 * 2 and 1 * 0.2 are the same cell.
+    # Rounded, so that 0.1 * 2 and 1 * 0.2 are the same cell.
     return tuple(sorted({float(f"{float(value):.12g}") for value in values}))

@@ -21,10 +21,10 @@ from .tune import Plan, Tuned, results_table, tune
 class MethodSweep(TakesCallbacks, BaseEstimator):
     """Tune several methods together, each with its own best parameters.
 
-    Methods with the same code and machine read the same scores, whatever their calibrators and
-    decoders are: their machines are trained once for every cell of the grids. Every method is
-    judged in every cell of the coarse grid, and refined around its own optimum; no cell is
-    computed twice. What is found for a method is what tuning it alone finds.
+    Methods with the same code and machine read the same scores, even if their calibrators and
+    decoders differ. Their machines are trained once for every cell of the grids. Every method is
+    judged in every cell of the coarse grid, and refined around its own optimum. No cell is
+    computed twice. The result for each method is the same as if it were tuned alone.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class MethodSweep(TakesCallbacks, BaseEstimator):
         The best parameters of every method.
     results_ : dict of arrays
         A row for every method: "method", its best parameters, "cv_error", "cv_nll",
-        "seconds_shared" (machines and calibrators of its sweep, which all its methods share) and
-        "seconds_own" (its decoder).
+        "seconds_shared" (machines and calibrators of its sweep, shared by all methods of the
+        sweep) and "seconds_own" (its decoder).
     cells_ : dict of arrays
         A row for every method and cell: "method", "sweep", "step", the parameters, "cv_error",
         "cv_nll" and "status".
@@ -165,7 +165,7 @@ def _rules(ties: Any, names: list[str]) -> dict[str, str]:
     unknown = [name for name in ties if name not in names]
     if unknown:
         raise ValueError(
-            f"ties has the method {unknown[0]!r}, which methods has not. "
+            f"ties has the method {unknown[0]!r}, which is not in methods. "
             f"{suggestion(unknown[0], names)}"
         )
     return {name: ties.get(name, "duan2003") for name in names}
@@ -201,6 +201,6 @@ def _cells(tuned: Mapping[str, Tuned]) -> dict[str, Any]:
 
 
 def _columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Turn rows into columns; a parameter that a row does not have is NaN there."""
+    """Turn rows into columns, with NaN for parameters that a row does not have."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     return {name: np.array([row.get(name, np.nan) for row in rows]) for name in names}

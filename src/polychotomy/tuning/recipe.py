@@ -1,4 +1,4 @@
-"""Named methods: what a recipe is, and how it is found."""
+"""Named methods: the recipe class, and finding recipes by name."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..pipe.parts import resolve
 
 @dataclass(frozen=True)
 class Recipe:
-    """A named method: parts that go together, and where they come from.
+    """A named method: its parts, and the papers that describe it.
 
     Parameters
     ----------
     name : str
-        Its name in the paper, or made of the paper's words.
+        Its name in the paper, or one made of the paper's terms.
     code : Code
         How the classes are split.
     machine : classifier
@@ -33,7 +33,7 @@ class Recipe:
     papers : tuple of str
         "DUAN03", "DUAN05", "GALAR" or "VANGESTEL"; "ours" for methods of this library.
     build : callable, default=None
-        What makes the classifier of a method that is not one pipe, whose parts are all None.
+        Makes the classifier of a method that is not a single pipe. The parts are None then.
 
     Examples
     --------
@@ -62,13 +62,13 @@ class Recipe:
         if self.build is not None:
             if machine is not None:
                 raise ValueError(
-                    f"{self.name} is a pool with machines of its own; leave machine out, or give "
-                    "PolychotomyPool members with yours."
+                    f"{self.name} is a pool with machines of its own. Omit machine, or give "
+                    "PolychotomyPool members with your machine."
                 )
             return self.build(**params)
         calibrator = self.calibrator
         if machine is not None and calibrator.learns and hasattr(machine, "predict_proba"):
-            # It has probabilities of its own.
+            # The machine has probabilities of its own.
             calibrator = NoCalibration()
         return PolychotomyClassifier(
             machine=clone(self.machine if machine is None else machine),
@@ -85,7 +85,7 @@ _names: dict[str, str] = {}
 
 
 def register_recipe(recipe: Recipe) -> Recipe:
-    """Give a method a name, by which `polychotomy.recipe`, `MethodSweep` and studies know it.
+    """Register a method by name, for `polychotomy.recipe`, `MethodSweep` and studies.
 
     Parameters
     ----------
@@ -107,7 +107,10 @@ def register_recipe(recipe: Recipe) -> Recipe:
     """
     known = _names.setdefault(_plain(recipe.name), recipe.name)
     if known != recipe.name:
-        raise ValueError(f"The name {recipe.name!r} is too similar to that of {known!r}.")
+        raise ValueError(
+            f"The name {recipe.name!r} differs from that of the recipe {known!r} only in case or "
+            "punctuation. Choose another name."
+        )
     _recipes[recipe.name] = recipe
     return recipe
 
@@ -157,7 +160,7 @@ class RecipeTable(dict[str, Recipe]):
 
 
 def find_recipe(name: str) -> Recipe:
-    """Return the recipe of a name, or say which names are near."""
+    """Return the recipe with a name; the error for an unknown name suggests similar ones."""
     if not isinstance(name, str):
         raise TypeError(f"name must be a string such as 'PWC_PSVM', got {name!r}.")
     if _plain(name) not in _names:
@@ -169,12 +172,12 @@ def find_recipe(name: str) -> Recipe:
 
 
 def find_pipe_recipe(name: str) -> Recipe:
-    """Return the recipe of a name, for where a method has to be one pipe."""
+    """Return the recipe with a name; refuse pools, which are not a single pipe."""
     recipe = find_recipe(name)
     if recipe.build is not None:
         raise ValueError(
             f"{recipe.name} is a pool, which tunes its members itself and shares no machines with "
-            f"other methods; fit it on its own, polychotomy.recipe({recipe.name!r}).fit(X, y)."
+            f"other methods. Fit it separately: polychotomy.recipe({recipe.name!r}).fit(X, y)."
         )
     return recipe
 

@@ -24,13 +24,13 @@ from .tune import Plan, results_table, tune
 
 
 def _best_has(name: str) -> Any:
-    """Return a check that the classifier found, or to be tuned, has a method."""
+    """Return a check that the best classifier, or the one to be tuned, has a method."""
 
     def check(search: TwoStepSearchCV) -> bool:
         if hasattr(search, "best_params_") and not hasattr(search, "best_estimator_"):
             raise AttributeError(
                 f"This search was made with refit=False; {name} needs a classifier fitted on all "
-                "rows. Choose refit=True, or fit one with best_params_."
+                "rows. Use refit=True, or fit a classifier with best_params_."
             )
         return hasattr(getattr(search, "best_estimator_", search._estimator()), name)
 
@@ -43,39 +43,40 @@ def _has_folds(search: TwoStepSearchCV) -> bool:
 
 @stored("estimator.two_step_search")
 class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Search of machine parameters on a coarse and then a fine grid (DUAN03, DUAN05).
+    """Search for machine parameters on a coarse and then a fine grid (DUAN03, DUAN05).
 
-    One setting is shared by all binary machines, and is judged by the cross-validated error and
-    likelihood of the multi-class result. All folds, values of C and binary problems of a kernel
-    machine read one Gram matrix a kernel width. No row is scored by a machine, calibrator or
+    All binary machines share one setting, which is judged by the cross-validated error and
+    likelihood of the multi-class result. For every kernel width, all folds, values of C and binary
+    problems of a kernel machine read one Gram matrix. No row is scored by a machine, calibrator or
     decoder that has seen it.
 
     Parameters
     ----------
     estimator : PolychotomyClassifier, default=None
-        What to tune; one with default parts if there is none.
+        The classifier to tune; by default one with default parts.
     coarse : dict, default=None
         The values to try for parameters of the machine, such as
         ``{"machine__C": [0.1, 1, 10]}``. By default ``10^-3, ..., 10^3`` for C and, for a Gaussian
-        kernel, for sigma2; nothing for machines that choose by themselves (``LSSVM()``). With an
-        empty dict the machine is left as it is.
+        kernel, for sigma2; nothing for machines that choose their own parameters (``LSSVM()``).
+        With an empty dict, the machine keeps its parameters.
     fine : sequence of float, dict or None, default=(.2, .4, .6, .8, 1, 2, 4, 6, 8)
         Factors by which the best coarse values are multiplied in the second step, for all
         parameters or for each by its name; None for no second step.
     cv : int, splitter or iterable, default=None
-        The folds; those of the estimator by default. Every row has to be tested once.
+        The folds; by default those of the estimator. Every row must be tested exactly once.
     ties : {"duan2003", "duan2005", "nll"}, default="duan2003"
-        What decides between cells, in order. "duan2003": least error; least NLL, if there are
-        probabilities; a cell gives way to one with no larger C and no smaller sigma2; least mean
-        error, then least mean NLL of the 8 cells around; smallest C. "duan2005": least error;
-        least NLL; largest sigma2; smallest C. "nll": least NLL, then as "duan2005".
+        The rules that decide between cells, in order. "duan2003": least error; least NLL, if
+        there are probabilities; a cell is dropped if another has no larger C and no smaller
+        sigma2; least mean error, then least mean NLL of the 8 surrounding cells; smallest C.
+        "duan2005": least error; least NLL; largest sigma2; smallest C. "nll": least NLL, then as
+        "duan2005".
     refit : bool, default=True
         Whether to fit a classifier on all rows with the best parameters. Its calibrator and decoder
-        are fitted on the out-of-fold scores that the search has already.
+        are fitted on the out-of-fold scores that the search has already computed.
     n_jobs : int, default=None
-        How many binary problems are trained at once; that of the estimator by default.
+        How many binary problems are trained at once; by default that of the estimator.
     show_progress : bool, default=True
-        Whether to show bars, on a terminal.
+        Whether to show progress bars on a terminal.
 
     Attributes
     ----------
@@ -84,31 +85,31 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, BaseE
     best_params_ : dict
         The best parameters.
     best_score_ : float
-        The cross-validated accuracy with them.
+        The cross-validated accuracy of the best parameters.
     best_index_ : int
-        Their place in `cv_results_`.
+        The position of the best parameters in `cv_results_`.
     cv_results_ : dict of arrays
         All cells, in the form of scikit-learn's searches: the parameters ("param_machine__C",
         ...; "params"), the "step", accuracies ("mean_test_score" over all rows,
         "split0_test_score", ..., "std_test_score", "rank_test_score"), "cv_error", "cv_nll" (NaN
-        without probabilities), and "status": "ok", or what went wrong. It can be made a
-        ``pandas.DataFrame``.
+        without probabilities), and "status": "ok", or the reason for the failure. It can be turned
+        into a ``pandas.DataFrame``.
     n_splits_ : int
         The number of folds.
     refit_time_ : float
         The seconds that the last fit took.
     seconds_ : dict
-        The seconds that went into each stage.
+        The seconds spent in each stage.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
     Notes
     -----
-    A cell whose solver does not converge, or whose training fails, is left out, with one warning.
-    The fine step is solved along C in runs that start at coarse values, so that the figures of a
-    cell do not depend on where the best coarse cell was.
+    Cells in which the solver does not converge, or training fails, are skipped, with one warning
+    for all. The fine step is solved along C in runs that start at coarse values, so that the
+    figures of a cell do not depend on which coarse cell was best.
 
-    The search knows rows as they are given: to scale the inputs put it behind a scaler,
+    The search does not scale the inputs. To scale them, put it behind a scaler,
     ``make_pipeline(StandardScaler(), TwoStepSearchCV())``.
 
     Examples
@@ -336,7 +337,7 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, BaseE
         return tags
 
     def expected_seconds(self, n_rows: int) -> float:
-        """Return roughly how long fitting takes on one core; see `PolychotomyClassifier`."""
+        """Estimate how long fitting takes on one core; see `PolychotomyClassifier`."""
         return self._estimator().expected_seconds(n_rows)
 
     def _sk_visual_block_(self) -> Diagram:

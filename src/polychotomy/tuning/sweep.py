@@ -1,7 +1,12 @@
-"""One sweep of machines over the cells of a grid serves every method that reads their scores.
+"""One sweep of machines over the cells of a grid, shared by all methods that read their scores.
 
 Methods that share code, machine and folds differ only in calibrator and decoder. Their machines are
-trained once for every cell and fold; each method is then judged in each of its cells.
+trained once for every cell and fold. Each method is then judged in each of its cells.
+
+Note: training the machines takes most of the time, and their scores do not depend on calibrator or
+decoder. One sweep for all methods therefore costs little more than a search for one. The
+alternative, a search for each method, would train the same machines again for every decoder. With
+the same scores, differences between methods are also due to the methods alone.
 """
 
 from __future__ import annotations
@@ -44,18 +49,18 @@ class CellScore:
 
 @dataclass
 class Method:
-    """A pipe to be tuned, and what has been found about it.
+    """A pipe to be tuned, and its results so far.
 
     Parameters
     ----------
     name : str
         Its name.
     classifier : PolychotomyClassifier
-        The pipe, a copy of its own; it is fitted in the end.
+        The pipe, a copy. It is fitted at the end.
     session : Session
         Its checked parts and training rows.
     ties : str
-        What decides between cells.
+        The name of the tie rule, which decides between cells.
     """
 
     name: str
@@ -71,7 +76,7 @@ class Method:
         return self.session.parts.yields_probabilities
 
     def possible_winners(self, cells: Iterable[Cell]) -> list[Cell]:
-        """Return those of some cells that may still turn out to be the best."""
+        """Return the cells that may still turn out to be the best."""
         judged = [cell for cell in cells if cell in self.outcomes]
         errors = [self.outcomes[cell].error for cell in judged]
         losses = [self.outcomes[cell].nll for cell in judged]
@@ -91,7 +96,7 @@ class Sweep:
     names : tuple of str
         The parameters that make up a cell.
     keep_out_of_fold : bool, default=False
-        Whether out-of-fold class probabilities are wanted in the end.
+        Whether out-of-fold class probabilities are needed at the end.
     """
 
     def __init__(
@@ -114,12 +119,12 @@ class Sweep:
 
     @property
     def keeps_scores(self) -> bool:
-        """Whether somebody learns from the scores of the best cell."""
+        """Whether a method learns from the scores of its best cell."""
         return self.keep_out_of_fold or any(method.session.learns for method in self.methods)
 
     @property
     def name(self) -> str:
-        """What the sweep is called in progress bars and tables."""
+        """The name of the sweep in progress bars and tables."""
         return f"{self.session.parts.machine_name}, {self.data.codebook.name}"
 
     def run(
@@ -130,9 +135,9 @@ class Sweep:
         tick: Ticker,
         label: str,
     ) -> None:
-        """Judge every method in the cells that are wanted for it and not yet judged.
+        """Judge every method in those of its `wanted` cells that are not judged yet.
 
-        The cells are those of `grid`, or of its refinement by `factors` of its parameters.
+        The cells are those of `grid`, or of its refinement by the `factors` of its parameters.
         """
         missing = [
             [cell for cell in cells if cell not in method.outcomes]
@@ -155,10 +160,10 @@ class Sweep:
     def finish(
         self, method: Method, cell: Cell, keep_out_of_fold: bool = False
     ) -> tuple[PolychotomyClassifier, FloatArray | None]:
-        """Fit the method on all rows in its best cell; nothing is trained twice.
+        """Fit the method on all rows in its best cell; methods share machines of the same cell.
 
-        With `keep_out_of_fold` it is not tempered, and its out-of-fold class probabilities are
-        returned as well.
+        With `keep_out_of_fold` the method is not tempered, and its out-of-fold class probabilities
+        are returned as well.
         """
         params = self._params(cell)
         classifier: PolychotomyClassifier = method.classifier.set_params(**params)
@@ -185,7 +190,7 @@ class Sweep:
     def _chains(
         self, cells: list[Cell], grid: Grid, factors: Mapping[str, Sequence[float]] | None
     ) -> list[list[Cell]]:
-        """Cut the cells into runs that are trained together, along C where that is possible."""
+        """Split the cells into runs that are trained together, along C if possible."""
         place = self._path_place()
         if place is None:
             return [[cell] for cell in cells]
@@ -201,9 +206,9 @@ class Sweep:
         ]
 
     def _path_place(self) -> int | None:
-        """Return which of the parameters the machine can be trained along; None if none."""
+        """Return the position of the parameter along which the machine can be trained, or None."""
         if any("refit" in method.session.parts.decoder.needs for method in self.methods):
-            # Nested machines need the very parameters of the cell.
+            # Nested machines need exactly the parameters of the cell.
             return None
         name = f"machine__{getattr(self.data.machine, 'path_parameter', '')}"
         return self.names.index(name) if name in self.names else None
@@ -212,7 +217,7 @@ class Sweep:
         try:
             trials = self._trials(chain)
         except Exception as error:
-            # Whatever a machine says of its parameters: the other cells go on, as in GridSearchCV.
+            # Any error of a machine: the other cells continue, as in GridSearchCV.
             for cell in needed:
                 self._record_failure(
                     self._asking(cell, missing), [cell], f"{type(error).__name__}: {error}"
@@ -235,7 +240,7 @@ class Sweep:
         ]
 
     def _trials(self, chain: list[Cell]) -> list[Trial | str]:
-        """Train the machines of a chain of cells in all folds; a sentence where that failed."""
+        """Train the machines of a chain of cells in all folds; a message for cells that failed."""
         data = self.data.with_machine(self._machine(chain[0]))
         own = data.machine.has_probability
         place = self._path_place()
@@ -294,7 +299,7 @@ class Sweep:
         start = perf_counter()
         try:
             with warnings.catch_warnings():
-                # A combiner that is nearly at its optimum is good enough to be judged.
+                # A combiner that is close to its optimum is good enough to be judged.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 result = batch.class_scores(method.session.parts, numbers)
             found = figures(result, batch.plan, method.probabilities)
@@ -312,7 +317,11 @@ class Sweep:
             )
 
     def _forget(self, wanted: Sequence[Sequence[Cell]]) -> None:
-        """Keep only the scores of cells that may still win for a method that learns from them."""
+        """Keep only the scores of cells that may still win for a method that learns from them.
+
+        Note: keeping the scores of all cells would need memory for hundreds of cells. Keeping none
+        would mean training the folds of the best cell again.
+        """
         winners = {
             cell
             for method, cells in zip(self.methods, wanted, strict=True)
@@ -332,8 +341,8 @@ class Sweep:
         if not self._warned:
             self._warned = True
             warnings.warn(
-                f"The search of {self.name} leaves out the cell {self._params(cells[0])}, and "
-                f"others like it if there are any: {reason}",
+                f"The search of {self.name} skips the cell {self._params(cells[0])}, and any "
+                f"others that fail: {reason}",
                 FitFailedWarning,
                 stacklevel=2,
             )
@@ -343,7 +352,7 @@ class Sweep:
 
     def _machine(self, cell: Cell) -> Any:
         if self._latest is None or self._latest[0] != cell:
-            # `set_params` of an own copy, less the inspection of signatures for every cell.
+            # The same as `set_params` on a copy, without inspecting signatures for every cell.
             template = copy(self.data.machine.template)
             for name, value in self._params(cell).items():
                 own = name.removeprefix("machine__")
@@ -366,7 +375,7 @@ def group(
     for members in groups.values():
         first = members[0].session
         for method in members[1:]:
-            # The same random code and the same arrays for all.
+            # All methods use the same random code and the same arrays.
             method.session = replace(method.session, data=first.data)
         sweeps.append(Sweep(members, splits, names, keep_out_of_fold))
     _share_distances(sweeps)
@@ -378,14 +387,15 @@ def _key(method: Method) -> str:
         name: getattr(method.classifier, name)
         for name in ("machine", "code", "class_weight", "random_state", "n_jobs")
     }
-    # Such methods are swept cell by cell; others in the same sweep would be so with them.
+    # Methods that train nested machines are swept cell by cell. In the same sweep, the others
+    # would be, too, and could not be trained along a path.
     shared["alone"] = "refit" in method.session.parts.decoder.needs
     key: str = content_hash(shared)
     return key
 
 
 def _share_distances(sweeps: Sequence[Sweep]) -> None:
-    """Let all machines that share rows read one set of them: distances are computed once."""
+    """Let machines that prepare rows in the same way share them: distances are computed once."""
     first: dict[str, TrainingSet] = {}
     for sweep in sweeps:
         kind = sweep.data.machine.shares
@@ -399,7 +409,7 @@ def _share_distances(sweeps: Sequence[Sweep]) -> None:
 
 
 def _lacking_classes(data: TrainingSet, splits: Splits, session: Session) -> str:
-    """Say which fold has no training row of some class; nothing if there is none."""
+    """Name a fold without training rows of some class; an empty string if there is none."""
     for number, (rows, test) in enumerate(splits):
         lacking = np.setdiff1d(data.y[test], data.y[rows])
         if len(lacking):

@@ -1,4 +1,9 @@
-"""Which cell of a grid is best, and what decides where several are."""
+"""Choosing the best cell of a grid, and the rules that break ties.
+
+Note: errors of a few hundred rows take few values, and ties are common. Each rule is a function
+from the cells left to fewer cells, and a paper's procedure is a list of rules. One sort key for
+each paper could not express rules that compare cells, such as `not_dominated`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ import numpy as np
 from ..core.types import FloatArray, IntArray
 from .grid import Grid, is_number
 
-# Figures this close, relative to their size, are the same but for rounding.
+# Figures this close, relative to their size, differ only by rounding.
 ROUNDING = 1e-12
 # The direction in which a parameter makes a machine simpler.
 SIMPLER = {"C": -1.0, "gamma": -1.0, "sigma2": 1.0}
@@ -35,9 +40,9 @@ class Candidates:
     nll: FloatArray | None
 
     def simplicity(self) -> FloatArray:
-        """Return for every cell and ordered parameter how simple it is, the larger the simpler.
+        """Return the simplicity of every cell in every ordered parameter; larger is simpler.
 
-        Of the papers' parameters that is minus C and plus sigma2, the width last.
+        For the papers' parameters these are minus C and plus sigma2, in this order.
         """
         columns = []
         names = [name.rpartition("__")[2] for name in self.grid.names]
@@ -48,7 +53,7 @@ class Candidates:
         return np.stack(columns, axis=1) if columns else np.zeros((len(self.error), 0))
 
     def neighbour_means(self, figure: FloatArray) -> FloatArray:
-        """Return for every cell the mean of a figure over the cells around it that exist."""
+        """Return for every cell the mean of a figure over the surrounding cells that exist."""
         means = np.full(len(figure), np.inf)
         for number in range(len(figure)):
             around = figure[self.grid.neighbours(number)]
@@ -72,7 +77,7 @@ def least_nll(cells: Candidates, left: IntArray) -> IntArray:
 
 
 def not_dominated(cells: Candidates, left: IntArray) -> IntArray:
-    """Drop cells to which another is simpler in one parameter and as simple in the others."""
+    """Drop a cell if another is simpler in one parameter and at least as simple in the others."""
     simple = cells.simplicity()[left]
     at_least = np.all(simple[None, :, :] >= simple[:, None, :], axis=2)
     more = np.any(simple[None, :, :] > simple[:, None, :], axis=2)
@@ -81,22 +86,22 @@ def not_dominated(cells: Candidates, left: IntArray) -> IntArray:
 
 
 def least_neighbour_error(cells: Candidates, left: IntArray) -> IntArray:
-    """Keep the cells with the least mean cvErr of the cells around them."""
+    """Keep the cells with the least mean cvErr of the surrounding cells."""
     return _least(cells.neighbour_means(cells.error), left)
 
 
 def least_neighbour_nll(cells: Candidates, left: IntArray) -> IntArray:
-    """Keep the cells with the least mean cvNLL of the cells around them."""
+    """Keep the cells with the least mean cvNLL of the surrounding cells."""
     return left if cells.nll is None else _least(cells.neighbour_means(cells.nll), left)
 
 
 def simplest_first(cells: Candidates, left: IntArray) -> IntArray:
-    """Keep the cells of smallest C, of these those of largest sigma2."""
+    """Keep the cells of smallest C, and of these the cells of largest sigma2."""
     return _lexicographic(cells.simplicity(), left)
 
 
 def widest_first(cells: Candidates, left: IntArray) -> IntArray:
-    """Keep the cells of largest sigma2, of these those of smallest C."""
+    """Keep the cells of largest sigma2, and of these the cells of smallest C."""
     return _lexicographic(cells.simplicity()[:, ::-1], left)
 
 
@@ -124,7 +129,7 @@ def choose(cells: Candidates, ties: str) -> int:
 
 
 def still_possible(error: Sequence[float], nll: Sequence[float] | None, ties: str) -> list[int]:
-    """Return the cells that the first two rules leave, on which all others depend."""
+    """Return the cells that the first two rules keep; later rules only choose among them."""
     figures = np.array(error), None if nll is None else np.array(nll)
     left = np.flatnonzero(~np.isnan(figures[0]))
     order = figures[::-1] if ties == "nll" else figures

@@ -1,4 +1,4 @@
-"""Tuning several methods at once: two grids, tie rules, and one sweep for all that share it."""
+"""Tuning several methods at once: two grids, tie rules, and shared sweeps."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from .ties import RULES, Candidates, choose
 
 @dataclass(frozen=True)
 class Plan:
-    """What is searched, and how.
+    """The settings of a search.
 
-    With `judge_single` off, methods with nothing to choose are not cross-validated. With
-    `keep_out_of_fold` on, methods are not tempered, and keep their out-of-fold probabilities.
+    With ``judge_single=False``, methods without parameters to choose are not cross-validated. With
+    ``keep_out_of_fold=True``, methods are not tempered, and keep their out-of-fold probabilities.
     """
 
     coarse: Mapping[str, Any] | None
@@ -79,7 +79,7 @@ def tune(
     fit_params: dict[str, Any],
     plan: Plan,
 ) -> dict[str, Tuned]:
-    """Tune several methods, each given with its tie rule, sharing what they can."""
+    """Tune several methods, each with its tie rule; methods share sweeps where possible."""
     methods = []
     for name, (template, ties) in classifiers.items():
         one_of(ties, "ties", RULES)
@@ -119,7 +119,7 @@ def _prepared(template: PolychotomyClassifier, plan: Plan) -> PolychotomyClassif
         )
     classifier: PolychotomyClassifier = clone(template)
     if classifier.machine is None or isinstance(classifier.machine, str):
-        # Its parameters are searched, so that there has to be an object.
+        # The search sets its parameters, which needs an object.
         classifier.machine = resolve_machine(classifier.machine)[0].template
     if plan.cv is not None:
         classifier.cv = plan.cv
@@ -134,10 +134,10 @@ def _coarse(given: Mapping[str, Any] | None, classifier: PolychotomyClassifier) 
         tuned = getattr(classifier.machine, "tuned_parameters", None)
         if tuned is None:
             raise ValueError(
-                f"coarse must name the parameters of {type(classifier.machine).__name__} to be "
-                "searched, for example {'machine__C': [0.1, 1, 10]}."
+                f"coarse must name the parameters of {type(classifier.machine).__name__} to "
+                "search, for example {'machine__C': [0.1, 1, 10]}."
             )
-        # None for machines that choose by themselves.
+        # Empty for machines that choose their own parameters.
         given = {f"machine__{name}": DECADES for name in tuned}
     if len(given) == 0:
         return Grid((), ())
@@ -145,9 +145,9 @@ def _coarse(given: Mapping[str, Any] | None, classifier: PolychotomyClassifier) 
     for name in grid.names:
         if not name.startswith("machine__") or name.removeprefix("machine__") not in known:
             raise ValueError(
-                f"coarse has the parameter {name!r}, which is none of the machine; it has "
+                f"coarse has the parameter {name!r}, which the machine does not have; it has "
                 f"{listed(f'machine__{key}' for key in sorted(known))}. To search over codes, "
-                "calibrators or decoders use scikit-learn's GridSearchCV, or MethodSweep."
+                "calibrators or decoders, use scikit-learn's GridSearchCV or MethodSweep."
             )
     return grid
 
@@ -211,7 +211,7 @@ def results_table(tuned: Tuned) -> dict[str, Any]:
         table[f"split{fold}_test_score"] = folds[:, fold]
     table["mean_test_score"] = score
     table["std_test_score"] = folds.std(axis=1)
-    # Equal scores share the best rank, as in scikit-learn; cells that failed are last.
+    # Equal scores share the best rank, as in scikit-learn. Failed cells are last.
     filled = np.nan_to_num(score, nan=-1.0)
     table["rank_test_score"] = 1 + (filled[None, :] > filled[:, None]).sum(axis=1)
     table["cv_error"] = 1.0 - score
