@@ -230,9 +230,9 @@ def test_hard_rows_are_no_problem():
         ({"views": "ranks"}, "views must be a list"),
         ({"views": []}, "views must be a list"),
         ({"views": ["rank"]}, "Unknown view 'rank'"),
-        ({"rounds": -1}, "rounds must be a whole number from 0"),
+        ({"rounds": -1}, "rounds must be a whole number of at least 0"),
         ({"rounds": 1.5}, "rounds must be a whole number"),
-        ({"max_rows": 1}, "max_rows must be a whole number from 2"),
+        ({"max_rows": 1}, "max_rows must be a whole number of at least 2"),
     ],
 )
 def test_bad_parameters_are_refused(options, sentence):

@@ -194,7 +194,7 @@ def test_two_rows_are_enough():
         ([GaussianNB()], TypeError, "pairs of a name and a classifier"),
         ([("a", GaussianNB)], TypeError, "'a' must be a classifier with predict_proba"),
         ([("a", LinearSVC())], TypeError, "'a' must be a classifier with predict_proba"),
-        ([BAYES, BAYES], ValueError, "two with the name 'bayes'"),
+        ([BAYES, BAYES], ValueError, "the name 'bayes' twice"),
     ],
 )
 def test_bad_members_are_refused(members, error, sentence):

@@ -1,4 +1,4 @@
-"""The members of a pool: fitted, with class probabilities of rows that they have not seen."""
+"""The members of a pool: fitting, and class probabilities of rows that they have not seen."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Rows:
     used : ndarray of int
         The rows of positive weight.
     splits : list of (train, test)
-        The folds, of used rows.
+        The folds of the used rows.
     """
 
     X: FloatArray
@@ -51,7 +51,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Member:
-    """A fitted member, with its probabilities of the used rows by fits that did not see them."""
+    """A fitted member, and its out-of-fold probabilities of the used rows."""
 
     name: str
     estimator: Any
@@ -60,15 +60,19 @@ class Member:
 
 
 def fit_members(members: list[tuple[str, Any]], rows: Rows) -> list[Member]:
-    """Fit members that may share a metric."""
+    """Fit members that may share a metric.
+
+    Note: BLAS has one thread. With more, `n_jobs` would decide how many threads BLAS has in each
+    job, and sums over another number of threads differ in their last bits. The pool runs members
+    in parallel instead.
+    """
     metrics: dict[str, tuple[LearnedMetric, float]] = {}
-    # The number of jobs, which decides how many threads BLAS has in each, must change no bit.
     with single_threaded_blas():
         return [_fit_member(name, clone(estimator), rows, metrics) for name, estimator in members]
 
 
 def metric_key(estimator: Any) -> str | None:
-    """Return what members with the same metric have in common; None for those without one."""
+    """Return a key that is equal for members with equal metrics; None without a metric."""
     if not isinstance(estimator, MetricClassifier):
         return None
     metric = LearnedMetric() if estimator.metric is None else estimator.metric
@@ -80,7 +84,7 @@ def member_probabilities(estimator: Any, X: Any, classes: NDArray[Any], name: st
     p = probability_array(estimator.predict_proba(X), f"predict_proba of the member {name!r}", (2,))
     if np.array_equal(estimator.classes_, classes):
         return p
-    # A fold may lack a class.
+    # The training rows of a fold may lack a class.
     whole = np.zeros((len(p), len(classes)))
     whole[:, np.searchsorted(classes, estimator.classes_)] = p
     return whole
@@ -100,7 +104,7 @@ def _fit_member(
         else:
             p = _cross_fitted(name, estimator, rows) if rows.splits else None
     if p is None:
-        # No class has two rows: nothing can be held out.
+        # No class has two rows, so no row can be held out.
         p = member_probabilities(estimator, rows.X[rows.used], rows.classes, name)
     return Member(name, estimator, p, perf_counter() - start)
 
@@ -110,8 +114,8 @@ def _fit_own(
 ) -> FloatArray | None:
     """Fit a classifier of this library, which returns its out-of-fold probabilities itself.
 
-    The steps of a pipeline are fitted one by one: the pipeline itself could not return what the
-    last one returns, and with metadata routing it would refuse weights that its steps take.
+    Note: the steps of a pipeline are fitted one by one. `Pipeline.fit` does not return the result
+    of the last step, and with metadata routing it refuses weights that its steps accept.
     """
     if is_pipeline(estimator):
         for _, step in estimator.steps[:-1]:
@@ -128,7 +132,7 @@ def _fit_own(
 def _metric_of(
     estimator: MetricClassifier, rows: Rows, metrics: dict[str, tuple[LearnedMetric, float]]
 ) -> LearnedMetric:
-    """Return the metric of a member, which is learned once for all that share it."""
+    """Return the metric of a member; equal metrics are learned once."""
     estimator.unfitted()
     key = metric_key(estimator)
     assert key is not None
@@ -141,8 +145,8 @@ def _metric_of(
 
 
 def is_pipeline(estimator: Any) -> bool:
-    """Say whether an estimator is a pipeline of scikit-learn."""
-    # Imported here, because it would make importing this library slow.
+    """Whether an estimator is a pipeline of scikit-learn."""
+    # Imported here, because it would slow down importing this library.
     from sklearn.pipeline import Pipeline
 
     return isinstance(estimator, Pipeline)
@@ -154,9 +158,9 @@ def last_step(estimator: Any) -> Any:
 
 
 def _out_of_bag(estimator: Any, rows: Rows) -> FloatArray:
-    """Return the answers of the trees that have not seen a row: no refits by fold."""
+    """Return out-of-bag probabilities, by trees that have not seen the row; no refits by fold."""
     p = np.asarray(estimator.oob_decision_function_, dtype=np.float64)[rows.used]
-    # What all trees have seen is not known.
+    # A row that all trees have seen has no out-of-bag answer: all classes are equally likely.
     p[~np.isfinite(p).all(axis=1) | ~(p.sum(axis=1) > 0.0)] = 1.0 / p.shape[1]
     return p
 
@@ -181,8 +185,8 @@ def _fit(
         return estimator.fit(X, y)
     if not has_fit_parameter(last_step(estimator), "sample_weight"):
         raise ValueError(
-            f"The member {name!r} does not take sample_weight in fit; leave the member out, or the "
-            "weights."
+            f"The member {name!r} does not take sample_weight in fit. Remove the member from "
+            "members, or omit sample_weight."
         )
     if is_pipeline(estimator) and not get_config()["enable_metadata_routing"]:
         steps = [key for key, step in estimator.steps if _weights_for(step, weights)]
@@ -191,6 +195,6 @@ def _fit(
 
 
 def _weights_for(step: Any, weights: FloatArray | None) -> dict[str, FloatArray]:
-    """Return the weights as a step of a pipeline takes them, if it takes any."""
+    """Return the weights as keyword arguments of a step's `fit`; none if it takes no weights."""
     takes = weights is not None and has_fit_parameter(step, "sample_weight")
     return {"sample_weight": weights} if takes and weights is not None else {}

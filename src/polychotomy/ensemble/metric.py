@@ -24,21 +24,21 @@ from ..machines import LSSVM
 from ..machines.lssvm.unit_out import UnitOutPath
 from .views import VIEWS, View, learn_view
 
-# Kernels of distances, which weights of the inputs change.
+# Kernels that depend on distances, and therefore on the weights of the inputs.
 KERNELS = ("rbf", "laplacian")
-# The widths that are tried, in units of the mean distance, and the gammas of the LS-SVM. Both are
-# climbed from the best of before.
+# The widths to try, in units of the mean distance, and the gammas of the LS-SVM. In both, the
+# search climbs from the previous best value.
 WIDTHS = 2.0 ** np.arange(-4, 9)
 GAMMAS = 10.0 ** (0.5 * np.arange(-4, 13))
 FIRST_WIDTH, FIRST_GAMMA = 4, 8
 SMALLEST_WEIGHT = 1e-3
-# In the judgement of scores: the penalties on the temperature and on the biases of the classes.
+# For judging scores: the penalties on the temperature and on the biases of the classes.
 TEMPERATURE_PENALTY, BIAS_PENALTY = 1e-3, 5.0
 
 
 @dataclass(frozen=True)
 class Found:
-    """A metric and gamma, judged: the weights and scale of the inputs, and the LS-SVMs there."""
+    """A judged metric and gamma: the weights and scale of the inputs, and the fitted LS-SVMs."""
 
     nll: float
     width: int
@@ -53,44 +53,44 @@ class Found:
 class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Inputs weighted by how much the classes depend on them, for any kernel machine.
 
-    A one-vs-rest LS-SVM is fitted with the kernel ``exp(-D)``, D half the squared Euclidean
-    ("rbf") or the city-block distance ("laplacian") of the weighted inputs. Its width and gamma
-    are those of least negative log-likelihood of leave-one-out scores. The new weight of an input
+    A one-vs-rest LS-SVM is fitted with the kernel ``exp(-D)``. D is half the squared Euclidean
+    ("rbf") or the city-block distance ("laplacian") of the weighted inputs. Width and gamma
+    minimise the negative log-likelihood of leave-one-out scores. The new weight of an input
     is the root of the mean square slope of the scores along it, ``w_j = sqrt(mean_i sum_k (df_k /
-    dx_ij)^2)``; and so on for a few rounds, of which the best is kept. Two views of the inputs are
-    tried, standardised, and normal scores of the ranks.
+    dx_ij)^2)``. This is repeated for a few rounds, and the best round is kept. Two views of the
+    inputs are tried: standardised inputs, and normal scores of their ranks.
 
-    `transform` returns inputs on which the plain kernel is the learned one, of the width
-    ``sigma2=1.0`` ("rbf") or ``gamma=1.0`` ("laplacian").
+    `transform` returns inputs on which the plain kernel, with ``sigma2=1.0`` ("rbf") or
+    ``gamma=1.0`` ("laplacian"), equals the learned one.
 
     Parameters
     ----------
     kernel : {"rbf", "laplacian"}, default="rbf"
         The kernel that the metric is for.
     views : sequence of {"standardised", "ranks"}, default=("standardised", "ranks")
-        The views to try. In "ranks" a column of more than 10 values is replaced by the normal
-        scores of its ranks.
+        The views to try. In "ranks", a column with more than 10 distinct values is replaced by
+        the normal scores of its ranks.
     rounds : int, default=3
-        How often the weights are renewed, at most; with 0 all inputs have the same weight.
+        How often the weights are updated, at most. With 0, all inputs have the same weight.
     max_rows : int, default=2000
-        The metric is learned from no more rows than these, chosen evenly from every class, and one
-        row of each class that would be lost; the time grows with their cube.
+        The metric is learned from at most this many rows, chosen evenly from every class, plus one
+        row of each class that would otherwise be lost. The time grows with their cube.
 
     Attributes
     ----------
     feature_weights_ : ndarray of shape (n_features_in_,)
-        The weights of the inputs, of unit deviation in their view; the largest is 1, and none is
-        smaller than 0.001.
+        The weights of the inputs, which have unit deviation in their view. The largest weight is
+        1, and none is smaller than 0.001.
     view_ : str
-        The view of the inputs that was better.
+        The better view of the inputs.
     scale_ : float
-        By which `transform` multiplies the weighted inputs.
+        The factor by which `transform` multiplies the weighted inputs.
     C_ : float
-        The regularisation of an LS-SVM that goes with the metric.
+        The regularisation of the LS-SVM that was fitted with the metric.
     nll_ : float
-        The negative log-likelihood of the leave-one-out scores, for each row.
+        The mean negative log-likelihood of the leave-one-out scores, per row.
     history_ : list of dict
-        What was found in each round: "view", "round", "width", "C" and "nll".
+        The result of each round: "view", "round", "width", "C" and "nll".
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
@@ -100,8 +100,8 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    A method of our own; weights by slopes are the diagonal of the outer product of gradients (Xia
-    et al., 2002; Radhakrishnan et al., 2024). A row of weight v counts as v rows.
+    A method of this library. Weights by slopes are the diagonal of the outer product of gradients
+    (Xia et al., 2002; Radhakrishnan et al., 2024). A row of weight v counts as v rows.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         y : array-like of shape (n_rows,)
             The classes.
         sample_weight : array-like of shape (n_rows,), default=None
-            How often each row counts.
+            The weights of the rows; a row of weight 2 counts twice.
 
         Returns
         -------
@@ -178,7 +178,7 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> FloatArray:
-        """Return the weighted inputs, on which the plain kernel is the learned one.
+        """Return the weighted inputs, on which the plain kernel equals the learned one.
 
         Parameters
         ----------
@@ -195,9 +195,9 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return Z
 
     def parameters_for(self, machine: Any) -> dict[str, Any]:
-        """Return the parameters with which a kernel machine has the learned kernel.
+        """Return the parameters that give a kernel machine the learned kernel.
 
-        The metric has been learned with an LS-SVM, whose regularisation goes with it.
+        For an LS-SVM they include C, because the metric was learned with an LS-SVM.
         """
         check_is_fitted(self, "feature_weights_")
         found: dict[str, Any] = {"kernel": self.kernel, "sigma2": None, "gamma": 1.0}
@@ -221,10 +221,16 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             value = getattr(self, name)
             whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
             if not whole or value < least:
-                raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}.")
+                raise ValueError(
+                    f"{name} must be a whole number of at least {least}, got {value!r}."
+                )
 
     def _learn(self, X: FloatArray, y: IntArray, weights: FloatArray) -> tuple[Found, str, View]:
-        """Return the best round of the view that is better before any weights are learned."""
+        """Return the best round of the better view.
+
+        Note: the views are compared with equal weights, and only the better one gets further
+        rounds. Learning weights in both views would take twice as long.
+        """
         best: tuple[Found, str, View, Judge] | None = None
         for name in self.views:
             view = learn_view(name, X, weights)
@@ -254,11 +260,11 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def chosen_rows(y: IntArray, weights: FloatArray, most: int) -> IntArray:
-    """Return the rows of positive weight, or of every class its share of `most`, at least one."""
+    """Return the rows of positive weight; if over `most`, each class's share and at least one."""
     used = np.flatnonzero(weights > 0.0)
     if len(used) <= most:
         return used
-    # Rows by class; every k-th of them has the shares of the classes but for rounding.
+    # Sorted by class, every k-th row gives each class its share, up to rounding.
     ordered = used[np.argsort(y[used], kind="stable")]
     places = ((np.arange(most) + 0.5) * (len(used) / most)).astype(np.intp)
     labels, first = np.unique(y[ordered], return_index=True)
@@ -267,7 +273,7 @@ def chosen_rows(y: IntArray, weights: FloatArray, most: int) -> IntArray:
 
 
 class Judge:
-    """One view of the training rows, on which metrics are judged.
+    """One view of the training rows, for judging metrics.
 
     Parameters
     ----------
@@ -293,9 +299,10 @@ class Judge:
         self.penalty[0] = TEMPERATURE_PENALTY
 
     def renew(self, found: Found, rounds: int) -> Iterator[Found]:
-        """Renew the weights by the slopes, as long as it pays, and at last the width.
+        """Update the weights by the slopes while that helps, and then the width.
 
-        Rounds keep the width, which saves two of three Gram matrices.
+        Note: rounds keep the width. Searching the width in every round would need three Gram
+        matrices instead of one.
         """
         best = found
         for _ in range(rounds):
@@ -319,7 +326,7 @@ class Judge:
         return typical
 
     def best_gamma(self, path: UnitOutPath, near: int) -> tuple[int, float]:
-        """Return the best gamma, from the one at hand up or down as long as it pays."""
+        """Return the best gamma, climbing up or down from `near` while that helps."""
         theta = np.zeros(len(self.penalty))
 
         def judge(place: int) -> float:
@@ -330,9 +337,9 @@ class Judge:
         return climbed(judge, near, len(GAMMAS))
 
     def nll(self, scores: FloatArray, start: FloatArray) -> tuple[float, FloatArray]:
-        """Return the negative log-likelihood of scores for each row, and the fit of its soft-max.
+        """Return the mean negative log-likelihood of scores, and the parameters of its soft-max.
 
-        One temperature for all classes and a bias for each, as far as the scores suggest them.
+        The soft-max has one temperature for all classes and a bias for each. Both are penalised.
         """
         features = np.ones((*scores.shape, 2))
         features[:, :, 0] = scores - scores.mean(axis=1, keepdims=True)
@@ -359,7 +366,7 @@ class Widths:
     weights : ndarray of shape (n_features,)
         The weights.
     known : Found, default=None
-        What is known of these weights already.
+        A result with the same weights that is already known.
     """
 
     def __init__(self, judge: Judge, weights: FloatArray, known: Found | None = None) -> None:
@@ -383,10 +390,10 @@ class Widths:
         return self.found[width]
 
     def climb(self, width: int, gamma: int) -> Found:
-        """Return the best width, from the one at hand up or down as long as it pays."""
+        """Return the best width, climbing up or down from `width` while that helps."""
 
         def judge(place: int) -> float:
-            # The width before is near, and so is its gamma.
+            # The previous width is close to this one, and so is its best gamma.
             return self.at(place, gamma if self.latest is None else self.latest.gamma).nll
 
         best, _ = climbed(judge, width, len(WIDTHS))
@@ -398,9 +405,9 @@ def squared_slopes(
 ) -> FloatArray:
     """Return the sum over the columns of the squared slopes of scores, at every training row.
 
-    The scores are ``f_k(x) = sum_m a_mk exp(-D(x, x_m)) + b_k``, D half the squared Euclidean or
-    the city-block distance of inputs times `factors` c. Their slopes are ``df_k / dx_j = -c_j^2
-    sum_m a_mk K(x, x_m) (x_j - x_mj)`` and ``-c_j sum_m a_mk K(x, x_m) sign(x_j - x_mj)``.
+    The scores are ``f_k(x) = sum_m a_mk exp(-D(x, x_m)) + b_k``. D is half the squared Euclidean
+    or the city-block distance of the inputs times `factors` c. The slopes are ``df_k / dx_j =
+    -c_j^2 sum_m a_mk K(x, x_m) (x_j - x_mj)`` and ``-c_j sum_m a_mk K(x, x_m) sign(x_j - x_mj)``.
 
     Parameters
     ----------
@@ -409,11 +416,11 @@ def squared_slopes(
     Z : ndarray of shape (n_rows, n_features)
         The inputs.
     factors : ndarray of shape (n_features,)
-        By which they are multiplied.
+        The factors c of the inputs.
     gram : ndarray of shape (n_rows, n_rows)
-        K.
+        The Gram matrix K.
     coefficients : ndarray of shape (n_rows, n_columns)
-        a.
+        The coefficients a.
 
     Returns
     -------
@@ -435,7 +442,11 @@ def squared_slopes(
 
 
 def climbed(judge: Callable[[int], float], start: int, size: int) -> tuple[int, float]:
-    """Return the place near `start`, and its value, whose neighbours are no better."""
+    """Return a local minimum near `start` and its value: a place with no better neighbour.
+
+    Note: a full scan would solve for all places. The likelihood usually has one minimum along the
+    grid, and the start is close to it.
+    """
     values = {start: judge(start)}
     best = start
     while True:

@@ -28,16 +28,16 @@ def _has_folds(classifier: MetricClassifier) -> bool:
 
 @stored("estimator.metric_classifier")
 class MetricClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Learn a metric, and then a multi-class kernel machine in it.
+    """Learn a metric, and then a multi-class kernel machine with it.
 
-    The kernel and its width are those of the metric, and for an `LSSVM` so is C.
+    The metric determines the kernel and its width, and for an `LSSVM` also C.
 
     Parameters
     ----------
     estimator : PolychotomyClassifier or TwoStepSearchCV, default=None
-        What is fitted in the metric; its machine is an `SVM`, a `KernelLogisticRegression` or an
-        `LSSVM`. By default a one-vs-rest `LSSVM`, whose leave-one-out scores are combined by
-        `ShrunkSoftMax`.
+        The classifier to fit with the metric. Its machine must be an `SVM`, a
+        `KernelLogisticRegression` or an `LSSVM`. By default a one-vs-rest `LSSVM`, whose
+        leave-one-out scores are combined by `ShrunkSoftMax`.
     metric : LearnedMetric, default=None
         The metric; ``LearnedMetric()`` by default.
 
@@ -46,7 +46,7 @@ class MetricClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     metric_ : LearnedMetric
         The learned metric.
     estimator_ : PolychotomyClassifier or TwoStepSearchCV
-        The classifier in it.
+        The classifier that was fitted with the metric.
     feature_weights_ : ndarray of shape (n_features_in_,)
         The weights of the inputs.
     classes_ : ndarray of shape (n_classes,)
@@ -83,7 +83,7 @@ class MetricClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.metric = metric
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the metric, and the classifier in it.
+        """Learn the metric, and fit the classifier with it.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class MetricClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         sample_weight : array-like of shape (n_rows,), default=None
             The weights of the rows.
         metric : LearnedMetric, default=None
-            The metric, if it is learned already.
+            The metric, if it has already been learned.
 
         Returns
         -------
@@ -151,7 +151,7 @@ class MetricClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return in_turn([("metric", box("metric", metric)), ("estimator", estimator)])
 
     def expected_seconds(self, n_rows: int) -> float:
-        """Return roughly how long fitting takes on one core, without learning the metric."""
+        """Estimate how long fitting takes on one core, without learning the metric."""
         return self.unfitted().expected_seconds(n_rows)
 
     def _fit(
@@ -234,14 +234,14 @@ class MetricClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def default_estimator() -> PolychotomyClassifier:
-    """Return the one-vs-rest LS-SVM that needs nothing but the metric."""
+    """Return a one-vs-rest LS-SVM, whose parameters all come from the metric."""
     return PolychotomyClassifier(
         LSSVM(), "one_vs_rest", "none", "shrunk_soft_max", cv="leave_one_out"
     )
 
 
 def _pipe_of(estimator: PolychotomyClassifier | TwoStepSearchCV) -> PolychotomyClassifier:
-    """Return the pipe that is fitted in the metric."""
+    """Return the pipe that is fitted with the metric."""
     if not isinstance(estimator, TwoStepSearchCV):
         return estimator
     return PolychotomyClassifier() if estimator.estimator is None else estimator.estimator

@@ -1,4 +1,4 @@
-"""Several members' class probabilities made one."""
+"""Combining the class probabilities of several members."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import numpy as np
 from ..core.math import SMALLEST_PROBABILITY, softmax
 from ..core.types import FloatArray
 
-# As many rows as these speak for every member before any is seen.
+# The prior of the weights counts like this many rows for every member. Without it, EM could give
+# a member the weight 0 on few rows.
 PSEUDO_COUNTS = 5.0
 MAX_ROUNDS = 10_000
 SMALL_CHANGE = 1e-10

@@ -13,24 +13,28 @@ from ..core.state import Array, Field, Indices, Sizes, require
 from ..core.types import FloatArray, IntArray
 
 VIEWS = ("standardised", "ranks")
-# Columns with no more values than this have no ranks worth the name: they are standardised.
+# Columns with at most this many distinct values are standardised: their ranks say little.
 FEW_VALUES = 10
 
 
 @stored("fitted.view")
 @dataclass(frozen=True)
 class View:
-    """Inputs as a kernel shall see them, of mean 0 and deviation 1.
+    """Inputs as the kernel reads them, with mean 0 and deviation 1.
+
+    Note: ranks are stored as knots, and new values are interpolated between them. Ranks computed
+    among the new rows would make a prediction depend on the other rows of the call.
 
     Parameters
     ----------
     means, deviations : ndarray of shape (n_features,)
-        Of the training rows, after the ranks; a constant input has the deviation 1.
+        Means and deviations of the training rows, after ranking. A constant input has the
+        deviation 1.
     values, scores : ndarray of shape (n_points,)
-        The knots of all inputs that are ranked, one input after another: what is between two
-        values gets a score between theirs.
+        The knots of all ranked inputs, one input after another. A number between two values gets
+        a score between their scores.
     starts : ndarray of shape (n_features + 1,)
-        Where the knots of every input start; an input without knots is not ranked.
+        Where the knots of every input start. An input without knots is not ranked.
     """
 
     means: FloatArray
@@ -48,7 +52,7 @@ class View:
     }
 
     def check_state(self, sizes: Sizes) -> None:
-        """Check that the knots of all inputs are there."""
+        """Check that the knots of all inputs are present."""
         starts = self.starts
         ordered = sizes["s"] == sizes["d"] + 1 and starts[0] == 0 and starts[-1] == sizes["k"]
         require(ordered and (np.diff(starts) >= 0).all(), self, "has starts out of order")
@@ -84,7 +88,7 @@ def learn_view(name: str, X: FloatArray, weights: FloatArray) -> View:
     share = weights / weights.sum()
     means = share @ Z
     deviations = np.sqrt(share @ (Z - means) ** 2)
-    # What varies by rounding only is constant.
+    # An input that varies only by rounding is constant.
     constant = deviations <= 1e-12 * np.abs(Z).max(axis=0, initial=0.0)
     return replace(view, means=means, deviations=np.where(constant, 1.0, deviations))
 
