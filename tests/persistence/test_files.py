@@ -191,7 +191,7 @@ REFUSED = {
     ),
     "SGDClassifier, which is not on the list": (Poly(SGDClassifier(random_state=0)), Y),
     "KDTree, which is not on the list": (Poly(KNeighborsClassifier(algorithm="kd_tree")), Y),
-    "model.random_state is a random generator, .* an integer would do": (
+    "model.random_state is a random generator, .* use an integer": (
         Poly(random_state=np.random.RandomState(0)),
         Y,
     ),
@@ -235,5 +235,5 @@ def test_what_is_no_fitted_estimator():
     with pytest.raises(ModelFileError, match=r"save takes a fitted classifier, .*; got list"):
         saved([1])
     model, _ = fitted("svm")
-    with pytest.raises(ModelFileError, match="such as JSON can hold"):
+    with pytest.raises(ModelFileError, match="only values that JSON can represent"):
         saved(model, metadata={"when": datetime.now(UTC)})

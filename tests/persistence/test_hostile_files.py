@@ -415,7 +415,7 @@ def test_something_else_than_a_model():
         "__id__": 1, "protocol": json.loads(members["schema.json"])["protocol"],
     }  # fmt: skip
     only = {"header.json": members["header.json"], "schema.json": json.dumps(schema).encode()}
-    refused(file_of(only), "holds a list in place of a model")
+    refused(file_of(only), "holds a list instead of a model")
 
 
 def test_names_in_a_file_do_not_reach_the_terminal():

@@ -1,4 +1,8 @@
-"""Array members: what they declare is compared with what is there, before NumPy reads them."""
+"""Array members: their headers are compared with their contents before NumPy reads them.
+
+Note: `np.load` allocates the shape that a header declares before it finds that the data are
+shorter. A header of a few bytes could thus ask for all memory.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ def check_npy(content: bytes, where: str, records: bool = False) -> tuple[tuple[
     where : str
         Its name, for messages.
     records : bool, default=False
-        Whether it may hold records of plain numbers, as the nodes of decision trees are.
+        Whether it may hold records of plain numbers, such as the nodes of decision trees.
 
     Returns
     -------
@@ -48,17 +52,17 @@ def check_npy(content: bytes, where: str, records: bool = False) -> tuple[tuple[
     if len(shape) > MAX_DIMENSIONS or any(not 0 <= length <= MAX_LENGTH for length in shape):
         raise StateError(where, f"declares the shape {shape!r:.100}")
     if math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
-        raise StateError(where, f"declares the shape {shape!r:.100}, but has not as many entries")
+        raise StateError(where, f"declares the shape {shape!r:.100}, which its size does not match")
     return shape, dtype
 
 
 def check_npz(content: bytes, where: str, budget: int) -> int:
-    """Check the arrays of a sparse matrix in SciPy's format; return how much it unpacks to."""
+    """Check the arrays of a sparse matrix in SciPy's format; return their unpacked size."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         infos = {info.filename: info for info in archive.infolist()}
         names = set(infos) - {"_is_array.npy"}
         if names != _SPARSE_MEMBERS or len(infos) != len(archive.infolist()):
-            raise StateError(where, "is not a sparse matrix in rows or columns")
+            raise StateError(where, "is not a sparse matrix in CSR or CSC format")
         total = sum(info.file_size for info in infos.values())
         if total > budget:
             raise StateError(where, "unpacks to more than max_size bytes")
@@ -70,7 +74,7 @@ def check_npz(content: bytes, where: str, budget: int) -> int:
         if shape != (2,) or dtype.kind != "i" or shapes["data.npy"][1].kind not in "biuf":
             raise StateError(where, "is not a sparse matrix of numbers")
         if np.load(io.BytesIO(archive.read("format.npy"))).item() not in SPARSE_FORMATS:
-            raise StateError(where, "is not a sparse matrix in rows or columns")
+            raise StateError(where, "is not a sparse matrix in CSR or CSC format")
     return total
 
 
@@ -81,4 +85,4 @@ def _check_dtype(dtype: Any, where: str, records: bool) -> None:
         return
     plain = dtype.kind in PLAIN_KINDS and dtype.subdtype is None and not dtype.hasobject
     if not plain or not 0 < dtype.itemsize <= MAX_ITEMSIZE:
-        raise StateError(where, f"has the type {dtype!r:.60}, which is not a plain one")
+        raise StateError(where, f"has the type {dtype!r:.60}, which is not a plain type")

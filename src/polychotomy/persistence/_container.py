@@ -1,9 +1,12 @@
-"""The container: a zip file with a header in front and a checksum at the very end.
+"""The container: a zip file with a header at the front and a checksum at the end.
 
 `header.json` can be read without touching the model. The other members are those of skops: a
-`schema.json` that says which objects there are, and the arrays. The checksum (SHA-256 of all bytes
-before it, as the zip's comment) finds damage; it is no protection against somebody who means harm,
-which is why everything else is checked as well.
+`schema.json` that lists the objects, and the arrays. The checksum is the SHA-256 of all bytes
+before it, stored as the zip's comment.
+
+Note: the checksum detects damage, but does not protect against forged files: whoever changes a file
+can compute it again. Even a signature would only show who made a file, not that it is harmless. So
+everything in the file is checked as well.
 """
 
 from __future__ import annotations
@@ -22,10 +25,10 @@ FORMAT = 2
 HEADER, SCHEMA = "header.json", "schema.json"
 MAX_MEMBERS = 200_000
 MAX_HEADER_BYTES = 1 << 20
-# Parsed JSON takes up to 30 times its size: of `max_size` bytes, a schema may have this share, or
-# so many bytes if that is more.
+# Parsed JSON takes up to 30 times its size. A schema may have this share of `max_size` bytes, or
+# LEAST_SCHEMA bytes if that is more.
 SCHEMA_SHARE, LEAST_SCHEMA = 1 / 128, 1 << 20
-# Brackets and commas, and so objects, for every byte that JSON may have.
+# The largest number of brackets and commas, and thus of objects, per byte that JSON may have.
 MAX_OBJECTS_PER_BYTE = 1 / 8
 MEMBER_NAME = re.compile(r"header\.json|schema\.json|[0-9]{1,9}\.np[yz]")
 MEMBER_REFERENCE = re.compile(r'"file": ?"([0-9]{1,9}\.np[yz])"')
@@ -34,7 +37,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def pack(header: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
-    """Write the header and the members of a model into one sealed zip file."""
+    """Write the header and the members of a model to one zip file, with its checksum."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         head = json.dumps(header, indent=1).encode()
@@ -48,7 +51,7 @@ def pack(header: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
 
 
 def sealed(data: bytes) -> bytes:
-    """Return the file with the right checksum at its end."""
+    """Return the file with the correct checksum at its end."""
     body = data[:-_SEAL_LENGTH]
     return body + hashlib.sha256(body).hexdigest().encode()
 
@@ -60,7 +63,7 @@ def read_header(data: bytes) -> dict[str, Any]:
 
 
 def unpack(data: bytes, max_size: int) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return the header and the members; nothing larger than `max_size` bytes is unpacked."""
+    """Return the header and the members; refuse files that unpack to over `max_size` bytes."""
     with _open(data) as archive:
         infos = _infos(archive, MAX_MEMBERS)
         header = _header(archive, infos)
@@ -69,8 +72,8 @@ def unpack(data: bytes, max_size: int) -> tuple[dict[str, Any], dict[str, bytes]
         if total > max_size:
             raise StateError(
                 "The file",
-                f"unpacks to {total} bytes, more than the {max_size} of max_size; pass a larger "
-                "max_size to load if you expected a model of this size",
+                f"unpacks to {total} bytes, more than max_size={max_size}; pass a larger max_size "
+                "to load if you expected a model of this size",
             )
         if SCHEMA not in infos:
             raise StateError("The file", "has no schema")
@@ -78,13 +81,13 @@ def unpack(data: bytes, max_size: int) -> tuple[dict[str, Any], dict[str, bytes]
         if infos[SCHEMA].file_size > most:
             raise StateError(
                 "The file",
-                f"has a schema of {infos[SCHEMA].file_size} bytes, more than a model of max_size="
-                f"{max_size} bytes should have; pass a larger max_size to load if you expected a "
-                "model of very many objects",
+                f"has a schema of {infos[SCHEMA].file_size} bytes, too many for max_size="
+                f"{max_size}; pass a larger max_size to load if you expected a model with very "
+                "many objects",
             )
         schema = read_member(archive, infos[SCHEMA])
         _refuse_many_objects(schema, "The schema", most)
-        # What nothing refers to is refused before it is unpacked.
+        # Members that nothing refers to are refused before they are unpacked.
         wanted = set(MEMBER_REFERENCE.findall(schema.decode(errors="replace")))
         unused = set(infos) - wanted - {HEADER, SCHEMA}
         if unused:
@@ -97,7 +100,7 @@ def refuse_newer(header: Mapping[str, Any]) -> None:
     """Refuse a format that this version of the library does not know."""
     number = header.get("format")
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise StateError("The header", f"has no valid format number, but {number!r:.50}")
+        raise StateError("The header", f"has the invalid format number {number!r:.50}")
     if number > FORMAT:
         raise StateError(
             "The file",
@@ -107,16 +110,16 @@ def refuse_newer(header: Mapping[str, Any]) -> None:
 
 
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Read one member, never more than it declares; zipfile checks its CRC."""
+    """Read one member, never more than its declared size; zipfile checks its CRC."""
     with archive.open(info) as stream:
         content = stream.read(info.file_size + 1)
     if len(content) != info.file_size:
-        raise StateError(info.filename, "is not as long as it declares")
+        raise StateError(info.filename, "does not have its declared length")
     return content
 
 
 def plain_zip(members: Mapping[str, bytes]) -> bytes:
-    """Return checked members as a fresh zip file, free of whatever else the old one held."""
+    """Return checked members as a new zip file, without anything else from the old one."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, content in members.items():
@@ -148,7 +151,7 @@ def _infos(archive: zipfile.ZipFile, most: int) -> dict[str, zipfile.ZipInfo]:
     for name, info in infos.items():
         ordinary = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
         if not MEMBER_NAME.fullmatch(name) or not ordinary or info.flag_bits & 0x1:
-            raise StateError(f"The member {name!r:.60}", "does not belong into a model file")
+            raise StateError(f"The member {name!r:.60}", "does not belong in a model file")
     return infos
 
 
@@ -161,7 +164,7 @@ def _header(archive: zipfile.ZipFile, infos: Mapping[str, zipfile.ZipInfo]) -> d
 
 
 def _refuse_many_objects(content: bytes, where: str, most: float) -> None:
-    """Refuse JSON with more objects than so many bytes should have, before it is parsed."""
+    """Refuse JSON with too many objects for `most` bytes, before it is parsed."""
     n_objects = sum(map(content.count, (b"[", b"{", b",")))
     if n_objects > MAX_OBJECTS_PER_BYTE * most:
         raise StateError(where, "has more objects than a model should have")

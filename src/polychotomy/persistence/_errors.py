@@ -1,4 +1,4 @@
-"""How model files are refused."""
+"""The error for refused model files."""
 
 from __future__ import annotations
 

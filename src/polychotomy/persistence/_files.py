@@ -13,7 +13,7 @@ from ..core.state import StateError
 from ._container import SCHEMA, SCHEMA_SHARE, json_object, pack, plain_zip, read_header, unpack
 from ._errors import ModelFileError
 
-# Larger models are loaded only on request, so that a small file cannot fill the memory.
+# Larger models are loaded only on request, so that a small file cannot fill memory.
 MAX_SIZE = 1 << 30
 
 File = str | os.PathLike[str] | BinaryIO
@@ -28,25 +28,25 @@ def save(
 ) -> None:
     """Save a fitted model in a file that is safe to load.
 
-    The file is there whole or not at all. Requests of metadata (`set_fit_request` and the like),
-    which only training reads, are not kept. It holds the model and, readable by
-    :func:`~polychotomy.persistence.describe`, what is known of it: versions, classes, names and
-    types of the inputs, the number of training rows and the class sizes.
+    Writing is atomic: the file is complete, or it is not written. It holds the model and a summary
+    for :func:`~polychotomy.persistence.describe`: versions, classes, names and types of the
+    inputs, the number of training rows and the class sizes. Metadata requests (`set_fit_request`
+    and similar), which only training uses, are not saved.
 
     Parameters
     ----------
     model : estimator
-        A fitted classifier of this library, or a pipeline or search of scikit-learn with one in
-        it. Functions (as a kernel, say), random generators, classes of your own that are not
-        registered, and estimators that are not on the list in ``docs/persistence.md`` are refused
-        with a sentence.
+        A fitted classifier of this library, or a pipeline or search of scikit-learn that contains
+        one. Functions (for example as a kernel), random generators, unregistered classes of your
+        own, and estimators that are not on the list in ``docs/persistence.md`` are refused, with
+        an error that names them.
     file : str, path or binary file
-        Where to; the suffix ``.polychotomy`` is recommended.
+        The file to write. The suffix ``.polychotomy`` is recommended.
     feature_types : mapping of str to str, default=None
         The types of the inputs by their names, for `describe`. All inputs of a classifier of this
         library are numbers.
     metadata : mapping, default=None
-        Anything that JSON can hold, for `describe`.
+        Any values that JSON can represent, for `describe`.
 
     Raises
     ------
@@ -76,17 +76,17 @@ def save(
 
 
 def load(file: File, *, trusted: Iterable[type] = (), max_size: int = MAX_SIZE) -> Any:
-    """Load a model that was saved by `save`; no code of the file's maker is run.
+    """Load a model that was saved by `save`; no code from the file is run.
 
     Parameters
     ----------
     file : str, path or binary file
-        Where from.
+        The file to read.
     trusted : iterable of type, default=()
-        Parts of your own that the file may hold. They are registered, and what the file holds of
-        them is checked against the fitted state that they declare.
+        Parts of your own that the file may contain. They must be registered. Their attributes in
+        the file are checked against the fitted state that they declare.
     max_size : int, default=1 GiB
-        How many bytes the file may unpack to.
+        The largest number of bytes that the file may unpack to.
 
     Returns
     -------
@@ -95,12 +95,12 @@ def load(file: File, *, trusted: Iterable[type] = (), max_size: int = MAX_SIZE) 
     Raises
     ------
     ModelFileError
-        If the file is damaged, of a newer format, or holds anything that a model should not.
+        If the file is damaged, has a newer format, or contains anything that a model must not.
 
     Warns
     -----
     InconsistentVersionWarning
-        If it was saved with another version of scikit-learn.
+        If the file was saved with another version of scikit-learn.
 
     Examples
     --------
@@ -125,19 +125,19 @@ def load(file: File, *, trusted: Iterable[type] = (), max_size: int = MAX_SIZE) 
 
 
 def describe(file: File) -> dict[str, Any]:
-    """Return what a model file says about itself, without loading the model.
+    """Return the header of a model file, a summary of the model, without loading the model.
 
     Parameters
     ----------
     file : str, path or binary file
-        Where from.
+        The file to read.
 
     Returns
     -------
     header : dict
-        ``format``, the versions of ``polychotomy``, ``scikit-learn`` and ``numpy``, when it was
-        ``saved`` (UTC), the ``model`` in words, its ``classes``, its ``features`` with names and
-        types as far as they are known, a ``training`` summary, and ``metadata``.
+        ``format``, the versions of ``polychotomy``, ``scikit-learn`` and ``numpy``, the time at
+        which it was ``saved`` (UTC), the ``model`` as text, its ``classes``, its ``features`` with
+        names and types if they are known, a ``training`` summary, and ``metadata``.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def describe(file: File) -> dict[str, Any]:
 def _packed(
     model: Any, feature_types: Mapping[str, str] | None, metadata: Mapping[str, Any] | None
 ) -> bytes:
-    # Imported here, because skops and these imports take long.
+    # Imported here, because skops and these modules are slow to import.
     import io
     import zipfile
 
@@ -184,18 +184,25 @@ def _packed(
             members = {name: archive.read(name) for name in archive.namelist()}
         schema, files = compacted(json.loads(members[SCHEMA]), members, Names())
         data = pack(header, {SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **files})
-        # What is written can be read again, or it is not written.
+        # Load the file before writing it, so that no file is written that cannot be read.
         needed = max(2 * sum(map(len, members.values())), 2 * len(members[SCHEMA]) / SCHEMA_SHARE)
         _restored(data, max(MAX_SIZE, int(needed)), None)
     except Exception as error:
         raise ModelFileError(
-            f"This model cannot be saved safely: {_sentence(error)} Change that, or use pickle or "
-            "joblib for a file that only you will load."
+            f"This model cannot be saved safely: {_sentence(error)} Change that part, or use "
+            "pickle or joblib for a file that only you will load."
         ) from (None if isinstance(error, StateError) else error)
     return data
 
 
 def _restored(data: bytes, max_size: int, trusted: list[type] | None) -> tuple[dict[str, Any], Any]:
+    """Return the header and the checked model of a file.
+
+    Note: files are checked twice. Before skops builds objects, `check_schema` refuses every class
+    and function that is not on the list, so that none of them is imported or called; the list that
+    skops trusts by default is longer. Afterwards, `check_model` compares attributes with each
+    other, for example shapes and indices, which needs the objects. Neither check alone is enough.
+    """
     import skops.io
 
     from ._format_1 import upgraded
@@ -211,7 +218,7 @@ def _restored(data: bytes, max_size: int, trusted: list[type] | None) -> tuple[d
     check_schema(schema, members, max_size - sum(map(len, members.values())), names)
     members[SCHEMA] = json.dumps(schema).encode()
     with warnings.catch_warnings():
-        # One warning for the whole file follows.
+        # `load` gives one warning for the whole file later.
         warnings.simplefilter("ignore")
         model = skops.io.loads(plain_zip(members), trusted=names.trusted())
         check_model(model, names)
@@ -234,7 +241,7 @@ def _refused(error: Exception, hint: str = "") -> ModelFileError:
 
 
 def _other_version(data: bytes) -> str:
-    """Say that a file comes from another version of scikit-learn, if it does."""
+    """Return a hint if a file comes from another version of scikit-learn."""
     import sklearn
 
     try:
@@ -252,8 +259,8 @@ def _sentence(error: Exception) -> str:
     elif isinstance(error, RecursionError):
         text = "it is nested too deeply."
     else:
-        text = f"something in it cannot be read ({type(error).__name__}: {str(error)[:200]})."
-    # Names in the file are its maker's; they must not reach a terminal as commands.
+        text = f"part of it cannot be read ({type(error).__name__}: {str(error)[:200]})."
+    # Names in an untrusted file must not reach a terminal as control sequences.
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 

@@ -1,7 +1,10 @@
-"""Files of format 1, which spoke the module paths that classes had then.
+"""Files of format 1, which contain the module paths that classes had then.
 
-Each of those paths is given the name that its class has in files of today. Kernels were one class
-with a name, and are a class each; what one does not need is left out.
+Each of these paths is replaced by the name that its class has in current files. Kernels were one
+class with a name, and now have a class each; parameters that a kernel does not need are dropped.
+
+Note: the schema is upgraded, and then checked like that of a current file. A second reader for old
+files would have needed checks of its own.
 """
 
 from __future__ import annotations
@@ -158,7 +161,7 @@ _KERNEL_PARAMETERS = {
 
 
 def upgraded(schema: Node, children: Callable[[Node], list[Any]]) -> None:
-    """Turn the schema of a file of format 1 into one of format 2, in place.
+    """Convert the schema of a format 1 file to format 2, in place.
 
     Parameters
     ----------
@@ -178,8 +181,8 @@ def upgraded(schema: Node, children: Callable[[Node], list[Any]]) -> None:
         if isinstance(number, int):
             largest = max(largest, number)
             if set(node) == {"__id__"} and number in plain:
-                # A reference to a plain value becomes a value of its own, so that the first one
-                # can be left out.
+                # A reference to a plain value becomes a copy of it, so that the original can be
+                # dropped.
                 node.update(plain[number])
                 node["__id__"] = None
                 return
@@ -216,7 +219,7 @@ def _rename_kernel(node: Node) -> None:
 
 
 def _number(schema: Node, children: Callable[[Node], list[Any]], largest: int) -> None:
-    """Give the copies of plain values numbers of their own."""
+    """Give each copy of a plain value its own number."""
 
     def visit(node: Any) -> None:
         nonlocal largest

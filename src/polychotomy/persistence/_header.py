@@ -1,4 +1,4 @@
-"""What a model file says about itself."""
+"""The header of a model file: a summary of the model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def header_of(
 
     if not isinstance(model, BaseEstimator):
         raise ModelFileError(
-            f"save takes a fitted classifier, or a pipeline with one; got {type(model).__name__}."
+            "save takes a fitted classifier, or a pipeline that contains one; got "
+            f"{type(model).__name__}."
         )
     try:
         check_is_fitted(model)
@@ -55,7 +56,7 @@ def header_of(
         json.dumps(header)
     except (TypeError, ValueError) as error:
         raise ModelFileError(
-            f"metadata and feature_types must be such as JSON can hold: {error}."
+            f"metadata and feature_types must hold only values that JSON can represent: {error}."
         ) from None
     return header
 
@@ -92,7 +93,7 @@ def _training(model: Any) -> dict[str, Any] | None:
 
 
 def _parts(model: Any) -> Iterator[Any]:
-    """Go through a model and the last parts of pipelines and searches."""
+    """Yield a model, and then the last step or the best estimator inside it, and so on."""
     while model is not None:
         yield model
         steps = getattr(model, "steps", None)

@@ -17,21 +17,23 @@ from ._names import Names
 from ._sklearn_checks import check_sklearn
 from ._values import integer
 
-# A model of more inputs is not tried out: the row alone could be larger than memory.
+# A model with more inputs is not tried out, because one row could be larger than memory.
 MAX_TRIED = 1 << 22
 MAX_JOBS = 1024
-# A model with one of these takes tables of words too, and so no row of numbers.
+# A model with one of these may need a table with words, so a row of numbers is no test.
 WORDS = frozenset({"ColumnTransformer", "OneHotEncoder", "OrdinalEncoder", "SimpleImputer"})
 
 
 def check_model(model: Any, names: Names) -> None:
     """Check a model, and everything in it, before any of it is used.
 
-    Objects are checked after what is inside them. What the checks let pass is then tried out on
-    one row, so that a parameter that makes no sense is found out here, and not in use.
+    Objects inside an object are checked before it. Then every estimator predicts one row as a
+    test, so that an invalid parameter is found here, and not when the model is used.
+
+    Note: the trial comes after all checks. It runs native code, which trusts indices and shapes.
     """
     if not isinstance(model, BaseEstimator):
-        raise StateError("The file", f"holds a {type(model).__name__:.60} in place of a model")
+        raise StateError("The file", f"holds a {type(model).__name__:.60} instead of a model")
     visit = _Visit(names)
     visit.go(model)
     if not visit.n_words and not any(model is estimator for estimator in visit.estimators):
@@ -42,7 +44,10 @@ def check_model(model: Any, names: Names) -> None:
 
 @contextmanager
 def without_requests(model: Any) -> Iterator[None]:
-    """Take requests of metadata out of a model for a while: they refer back to their owners."""
+    """Remove metadata requests from a model inside the context.
+
+    They refer back to their owners, and a model file cannot hold cycles.
+    """
     found: list[tuple[Any, Any]] = []
     seen: dict[int, Any] = {}
 
@@ -85,7 +90,7 @@ class _Visit:
             return
         self.seen[id(value)] = value
         if issparse(value):
-            # SciPy's products do not check indices.
+            # SciPy's products do not check indices, and could read outside of the arrays.
             value.check_format(full_check=True)
         elif isinstance(value, dict):
             for each in value.values():
@@ -115,7 +120,7 @@ class _Visit:
         elif module.startswith("sklearn."):
             check_sklearn(value)
         elif not module.startswith(("numpy", "builtins", "scipy.interpolate")):
-            # Only a class on the list without a check comes here: others cannot be in a file.
+            # Only a listed class without a check gets here; other classes cannot be in a file.
             raise StateError(f"The type {module}.{type(value).__name__}", "has no check")
 
 
@@ -132,4 +137,4 @@ def _try_out(estimator: Any) -> None:
             estimator.predict_proba(row)
         repr(estimator)
     if answer.shape != (1,) or answer[0] not in estimator.classes_:
-        raise StateError("The model", "predicts something else than its classes")
+        raise StateError("The model", "predicts a value that is not one of its classes")

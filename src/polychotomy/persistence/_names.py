@@ -1,8 +1,11 @@
-"""The names that classes have in model files, and the only ones that a file may speak of.
+"""The names of classes in model files; a file may contain no others.
 
-A file says "decoder.max_wins" or "sklearn.svm.SVC", never in which private module a class happens
-to be. Ours come from the registry, those of scikit-learn from the fixed list below: estimators
-whose predictions are made by NumPy alone, or whose indices `_sklearn_checks` checks.
+A file contains "decoder.max_wins" or "sklearn.svm.SVC", never the path of a private module. Our
+names come from the registry, those of scikit-learn from the fixed list below: estimators that
+predict with NumPy alone, or whose indices `_sklearn_checks` checks.
+
+Note: files of format 1 contained module paths, so that no module could move without breaking
+files.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from ..core.registry import format_name, stored_classes
 from ._errors import ModelFileError
 
 OWN_PACKAGE = __name__.partition(".")[0]
-# Where classes are that a model file may hold; some are imported only when they are needed.
+# The packages of classes that a model file may hold; some are imported only when needed.
 PACKAGES = (
     *("core", "kernels", "codes", "machines", "calibration", "decoding", "tempering"),
     *("pipe", "tuning", "ensemble", "probabilistic_svc"),
@@ -68,7 +71,7 @@ SKLEARN_PRIVATE = _names(
 )
 CODEBOOK = "value.codebook"
 TREE = "sklearn.tree._tree.Tree"
-# What a search may score by; no other function is ever named in a file.
+# The scores that a search may use. A file may name no other functions.
 FUNCTIONS = _names(
     {
         "sklearn.metrics": (
@@ -94,12 +97,13 @@ FIXED = SKLEARN_PRIVATE | TYPES | SPARSE | MASKED | {TREE, "numpy.dtype"}
 
 
 class Names:
-    """The names that one file may speak of.
+    """The names that one file may contain.
 
     Parameters
     ----------
     trusted : iterable of type, default=None
-        Classes of the user's that may be in it besides ours; None for all that are registered.
+        Classes of the user that the file may contain in addition to ours; None for all registered
+        classes.
     """
 
     def __init__(self, trusted: Iterable[type] | None = None) -> None:
@@ -115,13 +119,13 @@ class Names:
         self.used: dict[str, str] = {}
 
     def public(self, real: str) -> str:
-        """Return the name in files of a class or function, its own where it has no other."""
+        """Return the name of a class or function in files; its path if it has no other name."""
         if real in self._known:
             return self._known[real]
         return _public_sklearn(real) or real
 
     def real(self, public: str) -> str | None:
-        """Return where a class or function is to be found; None if files may not speak of it."""
+        """Return the path of a class or function; None if files may not contain it."""
         if public in self._own:
             found: Any = self._own[public]
         elif public in SKLEARN or public in FUNCTIONS:
@@ -135,18 +139,18 @@ class Names:
         return self.used[public]
 
     def knows(self, cls: type) -> bool:
-        """Say whether a class is one of ours, or trusted."""
+        """Whether a class is one of ours, or trusted."""
         return real_name(cls) in self._known
 
     def is_trusted(self, public: str, real: str, kinds: str) -> bool:
-        """Say whether a node of some kinds may have this name, which has been looked up before."""
+        """Whether a node of these kinds may have this name, which `real` has looked up."""
         if self.used.get(public) != real:
             return False
         kind = "function" if public in FUNCTIONS else "codebook" if public == CODEBOOK else "class"
         return kind == kinds
 
     def trusted(self) -> list[str]:
-        """Return the names that skops is told to trust, all of which have been checked before."""
+        """Return the names that skops is told to trust; all of them have been checked."""
         return sorted(FIXED | set(self.used.values()))
 
 
@@ -160,7 +164,7 @@ def _import_all() -> None:
 
 
 def real_name(cls: Any) -> str:
-    """Return where a class or function is to be found."""
+    """Return the path of a class or function."""
     return f"{cls.__module__}.{cls.__name__}"
 
 

@@ -1,9 +1,12 @@
 """The schema of a model file: checked node by node before skops builds anything from it.
 
 skops writes an object as a tree of nodes. A node names the class of its object and the loader that
-builds it; what is below it depends on the loader. Loaders that could call or reach something
-(methods, operators, partial functions, random generators, bytes, ...) are not in `_LOADERS`: such
-nodes are refused whatever skops thinks of them.
+builds it. Its children depend on the loader. Loaders that could call or access other objects
+(methods, operators, partial functions, random generators, bytes, ...) are not in `_LOADERS`, and
+such nodes are refused.
+
+Note: this list is ours, although skops has a list of trusted types as well. That one may grow with
+new versions of skops, and has functions and estimators whose native code is not checked here.
 """
 
 from __future__ import annotations
@@ -28,9 +31,10 @@ _DICT = frozenset({"builtins.dict"})
 
 
 class _Loader(NamedTuple):
-    """What a loader may build, and which keys its nodes have.
+    """The types that a loader may build, and the keys of its nodes.
 
-    `names` are fixed; `looked_up` says which of the names that `Names` knows it may have besides.
+    `names` are fixed. `looked_up` is the kind of further names, known to `Names`, that its nodes
+    may have.
     """
 
     names: frozenset[str]
@@ -88,7 +92,7 @@ def _loader(
     return _Loader(frozenset(names), frozenset(keys.split()), children, looked_up)
 
 
-# In the order of their children skops builds nodes, and later ones may refer to earlier ones.
+# skops builds nodes in the order of their children, and later nodes may refer to earlier ones.
 _LOADERS = {
     "ConstructorFromReduceNode": _loader((), "content", _content, "codebook"),
     "DTypeNode": _loader({"numpy.dtype"}, "content", _content),
@@ -119,9 +123,9 @@ def children_of(node: Node) -> list[Any]:
 def check_schema(
     schema: Node, members: dict[str, bytes], max_size: int, names: _names.Names
 ) -> None:
-    """Refuse a schema with anything in it that is not on the list, or with wrong arrays.
+    """Refuse a schema that contains anything not on the list, or invalid arrays.
 
-    Names of files are replaced by those that skops imports from.
+    Names in the file are replaced by the paths that skops imports.
     """
     unused = _Walk(members, max_size, names).run(schema) - {SCHEMA}
     if unused:
@@ -131,12 +135,13 @@ def check_schema(
 def compacted(
     schema: Node, members: dict[str, bytes], names: _names.Names
 ) -> tuple[Node, dict[str, bytes]]:
-    """Give objects and files numbers from 0 on, and write what occurs several times only once.
+    """Renumber objects and files consecutively, and write repeated objects only once.
 
     Classes get the names that they have in files.
 
     skops numbers objects by their addresses, which differ from run to run, and repeats objects that
-    have several places in the model; it takes a number that it knows for the object itself.
+    occur several times in the model. When it reads a number that it knows, it uses the object with
+    that number.
     """
     numbers: dict[int, int] = {}
     files: dict[str, bytes] = {}
@@ -153,7 +158,7 @@ def compacted(
             files[name], node["file"] = members[node["file"]], name
         name = names.public(f"{node['__module__']}.{node['__class__']}")
         node["__module__"], _, node["__class__"] = name.rpartition(".")
-        # Nodes that are not on the list stay as they are: the check refuses them by name.
+        # Nodes that are not on the list are not changed: the check refuses them by name.
         for child in children_of(node):
             visit(child)
 
@@ -216,8 +221,9 @@ class _Walk:
             node["__module__"], _, node["__class__"] = real.rpartition(".")
         elif name not in loader.names:
             raise StateError(where, _not_listed(kind, name))
-        if set(node) - _COMMON - loader.keys:
-            raise StateError(where, "has keys that do not belong there")
+        more = set(node) - _COMMON - loader.keys
+        if more:
+            raise StateError(where, f"has the unexpected key {min(more)!r:.60}")
         return loader
 
     def check_JsonNode(self, node: Node, where: str) -> None:
@@ -239,7 +245,7 @@ class _Walk:
             return
         if node["type"] != "numpy" or "content" in node or "shape" in node:
             raise StateError(where, "is not an array of a known kind")
-        # Only the nodes of a decision tree are records; `finish_TreeNode` looks at them.
+        # Only the nodes of a decision tree are records; `finish_TreeNode` checks them.
         shape, _ = check_npy(
             self.file(node, ".npy", where), where, records=where.endswith(".nodes")
         )
@@ -258,7 +264,7 @@ class _Walk:
     def finish_DictNode(self, node: Node, where: str) -> None:
         types = self.resolved(node["key_types"])
         if types["__loader__"] != "ListNode" or len(types["content"]) != len(node["content"]):
-            raise StateError(where, "does not say of what types its keys are")
+            raise StateError(where, "does not give the types of its keys")
         for key_type in map(self.resolved, types["content"]):
             name = f"{key_type.get('__module__')}.{key_type.get('__class__')}"
             if key_type["__loader__"] != "TypeNode" or name not in _names.KEY_TYPES:
@@ -282,7 +288,7 @@ class _Walk:
             raise StateError(where, "is not made of a matrix and a name")
 
     def finish_TreeNode(self, node: Node, where: str) -> None:
-        """Check the sizes that scikit-learn's tree takes on trust when it is built."""
+        """Check the sizes, which scikit-learn's tree does not check when it is built."""
         args = self.resolved(node["__reduce__"]["args"])
         state = self.resolved(node["content"])
         if args["__loader__"] != "TupleNode" or len(args["content"]) != 3:
@@ -301,7 +307,7 @@ class _Walk:
         nodes, values = self.array(content["nodes"], where), self.array(content["values"], where)
         count = self.integer(content["node_count"], where)
         if nodes.shape != (count,) or values.shape != (count, 1, int(classes[0])) or count < 1:
-            raise StateError(where, "has not as many nodes as it declares")
+            raise StateError(where, "does not have as many nodes as it declares")
         self.integer(content["max_depth"], where)
 
     def has_str_keys(self, node: Node) -> bool:
@@ -338,9 +344,11 @@ class _Walk:
 
     def file(self, node: Node, suffix: str, where: str) -> bytes:
         name = node.get("file")
-        # Each file has one reader, so that a small file cannot be unfolded into a large model.
+        # Each member is read once, so that a small file cannot expand to a large model.
         if not isinstance(name, str) or not name.endswith(suffix) or name not in self.unused:
-            raise StateError(where, f"names the file {name!r:.60}, which is not there for it")
+            raise StateError(
+                where, f"names the member {name!r:.60}, which is missing or already used"
+            )
         self.unused.discard(name)
         return self.members[name]
 
@@ -351,9 +359,9 @@ def _not_listed(kind: Any, name: str) -> str:
     if kind == "MethodNode":
         return f"is a method of {name:.100}, which a model file cannot hold"
     if kind in ("RandomStateNode", "RandomGeneratorNode"):
-        return "is a random generator, which a model file cannot hold; an integer would do"
+        return "is a random generator, which a model file cannot hold; use an integer"
     return (
-        f"is of the type {name:.100}, which is not on the list of what a model file may hold (a "
-        "class of your own: register it at the top level of a module, and load it with "
+        f"is of the type {name:.100}, which is not on the list of types that a model file may hold "
+        "(a class of your own: register it at the top level of a module, and load the file with "
         "trusted=[...])"
     )

@@ -1,8 +1,8 @@
-"""What has to hold of scikit-learn's estimators in a model file.
+"""Checks of scikit-learn's estimators in a model file.
 
-Most predict with NumPy, which checks shapes itself; theirs are compared all the same, so that a
-wrong file is refused when it is loaded. Trees, LIBSVM, nearest neighbours and one-hot codes index
-memory in native code without a check: theirs is here.
+Most of them predict with NumPy, which checks shapes itself. Their shapes are checked here as well,
+so that an invalid file is refused when it is loaded. Trees, LIBSVM, nearest neighbours and one-hot
+codes index memory in native code without checks. Their indices are checked here.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ._values import array, indices, instance, integer, is_number, labels, requi
 
 MAX_FEATURES = 1 << 31
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
-# These have no attributes by which to see that they are fitted.
+# These have no attributes that show whether they are fitted.
 ALWAYS = ("FunctionTransformer", "_CalibratedClassifier")
 METRICS = ("euclidean", "sqeuclidean", "l2", "manhattan", "cityblock", "l1", "minkowski", "cosine")
 
-# Shapes in letters: f inputs, c classes; any other letter is the same number wherever it is.
+# Shapes in letters: f inputs, c classes. Any other letter is one number for the whole estimator.
 _SCALES = "mean_ var_ scale_ center_ variances_ min_ max_abs_ data_min_ data_max_ data_range_"
 _PER_INPUT = dict.fromkeys(_SCALES.split(), "f")
 _LINEAR = {"coef_": "kf", "intercept_": "k"}
-# RidgeClassifier's are in `_check_linear` only: for two classes they may be a vector.
+# Those of RidgeClassifier are only in `_check_linear`: for two classes they may be a vector.
 _COUNTS = {"feature_log_prob_": "cf", "class_log_prior_": "c", "class_count_": "c"}
 SHAPES: dict[str, dict[str, str]] = {
     "StandardScaler": _PER_INPUT,
@@ -51,7 +51,7 @@ def check_sklearn(owner: Any) -> None:
     """Check an estimator, or another object, of scikit-learn."""
     name, attributes = type(owner).__name__, vars(owner)
     shadowing = [key for key in attributes if hasattr(type(owner), key)]
-    require(not shadowing, owner, f"has the attribute {shadowing[:1]!r:.60}, which is a method's")
+    require(not shadowing, owner, f"has the attribute {shadowing[:1]!r:.60}, the name of a method")
     if "n_features_in_" in attributes:
         integer(owner, "n_features_in_", 1, MAX_FEATURES)
     if "classes_" in attributes:
@@ -96,7 +96,7 @@ def _check_linear(owner: Any) -> None:
 
 
 def _check_svc(svc: Any) -> None:
-    """Check all that LIBSVM takes on trust; see ``sklearn/svm``."""
+    """Check everything that LIBSVM does not check itself; see ``sklearn/svm``."""
     require(svc.kernel in KERNELS, svc, "has no valid kernel")
     sparse = instance(svc, "_sparse", bool)
     n_classes = len(labels(svc))
@@ -148,13 +148,14 @@ def _check_dual(svc: Any, name: str, shape: tuple[int, int], sparse: bool) -> No
 
 
 def _check_tree(tree: Any) -> None:
-    """Check that every way down a tree ends in a leaf, and asks about inputs that there are."""
+    """Check that every path down a tree ends in a leaf, and reads only inputs that exist."""
     from sklearn.tree._tree import Tree
 
     inner = instance(tree, "tree_", Tree)
     n_classes, n_features = len(labels(tree, 1)), integer(tree, "n_features_in_", 1, MAX_FEATURES)
     count = inner.node_count
-    require(count >= 1 and inner.capacity == count, tree, "has not as many nodes as it declares")
+    whole = count >= 1 and inner.capacity == count
+    require(whole, tree, "does not have as many nodes as it declares")
     sizes = (inner.n_features, inner.n_outputs, inner.max_n_classes, inner.value.shape)
     wanted = (n_features, 1, n_classes, (count, 1, n_classes))
     require(sizes == wanted, tree, "has nodes of other classes or inputs")
@@ -164,18 +165,18 @@ def _check_tree(tree: Any) -> None:
     leaf = left == -1
     require((right[leaf] == -1).all(), tree, "has a node with one child")
     inside = ~leaf
-    # scikit-learn numbers children after their parents: so there is no way back.
+    # scikit-learn numbers children after their parents, so there are no cycles.
     for child in (left[inside], right[inside]):
         fine = ((child > own[inside]) & (child < count)).all()
         require(fine, tree, "has nodes out of range")
     once = np.bincount(np.concatenate([left[inside], right[inside]]), minlength=count)
     require(once[0] == 0 and (once[1:] == 1).all(), tree, "has nodes out of range")
     asked = inner.feature[inside]
-    require(((asked >= 0) & (asked < n_features)).all(), tree, "asks about inputs out of range")
+    require(((asked >= 0) & (asked < n_features)).all(), tree, "reads inputs out of range")
     depth = np.zeros(count, dtype=int)
     for node in np.flatnonzero(inside):
         depth[left[node]] = depth[right[node]] = depth[node] + 1
-    require(inner.max_depth == depth.max(), tree, "is of another depth than it declares")
+    require(inner.max_depth == depth.max(), tree, "does not have the depth that it declares")
     require(np.isfinite(inner.value).all(), tree, "has a NaN or infinite value")
 
 
@@ -198,7 +199,7 @@ def _check_forest(forest: Any) -> None:
 
 def _check_neighbors(knn: Any) -> None:
     brute = vars(knn).get("_fit_method") == "brute" and vars(knn).get("_tree") is None
-    require(brute, knn, "has a search tree, which cannot be checked; choose algorithm='brute'")
+    require(brute, knn, "has a search tree, which cannot be checked; use algorithm='brute'")
     n_classes, n_features = len(labels(knn)), integer(knn, "n_features_in_", 1, MAX_FEATURES)
     inputs = knn._fit_X
     plain = type(inputs) is np.ndarray or (issparse(inputs) and inputs.format == "csr")
@@ -237,11 +238,11 @@ def _check_one_hot(encoder: Any) -> None:
     widths = []
     for each, number in zip(categories, numbers, strict=True):
         known = number is None or (isinstance(number, int | np.integer) and 0 <= number < len(each))
-        require(known, encoder, "drops a category that there is not")
+        require(known, encoder, "drops a category that does not exist")
         widths.append(len(each) - (number is not None))
     internal = vars(encoder).get("_drop_idx_after_grouping")
     same = (None if internal is None else list(internal)) == (None if dropped is None else numbers)
-    require(same, encoder, "drops other categories than it says")
+    require(same, encoder, "drops other categories than it declares")
     columns = vars(encoder).get("_n_features_outs")
     require(type(columns) is list and columns == widths, encoder, "has codes out of range")
 
@@ -282,7 +283,7 @@ def _check_sigmoid(sigmoid: Any) -> None:
 def _check_isotonic(regression: Any) -> None:
     from scipy.interpolate import interp1d
 
-    # scikit-learn makes it from the thresholds; it cannot come from the file itself.
+    # scikit-learn makes it from the thresholds; it is never read from the file.
     instance(regression, "f_", interp1d)
     x, y = (array(regression, name, (None,), "f") for name in ("X_thresholds_", "y_thresholds_"))
     fine = len(x) > 0 and (np.diff(x) >= 0).all() and (y >= 0).all() and (y <= 1).all()

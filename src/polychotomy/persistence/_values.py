@@ -1,4 +1,4 @@
-"""Small checks of attributes of scikit-learn's estimators, each with a sentence."""
+"""Small checks of attributes of scikit-learn's estimators, each with its message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INT = "iu"
 
 
 def instance(owner: Any, name: str, kind: type | tuple[type, ...]) -> Any:
-    """Return an attribute after checking its type (the very type, not a subclass)."""
+    """Return an attribute after checking its exact type (no subclass)."""
     value = vars(owner).get(name)
     kinds = kind if isinstance(kind, tuple) else (kind,)
     require(type(value) in kinds, owner, f"has no valid {name}")
