@@ -1,8 +1,11 @@
 """Multi-class classification from binary classifiers, with trustworthy probabilities.
 
-A code splits the classes into binary problems, binary machines are trained for them,
-calibrators turn their scores into probabilities, and decoders turn those into classes and class
-probabilities. `PolychotomyClassifier` wires the four together as a scikit-learn estimator.
+A code splits the classes into binary problems. Binary machines are trained for them. Calibrators
+turn their scores into probabilities. Decoders turn these into classes and class probabilities.
+`PolychotomyClassifier` combines the four as a scikit-learn estimator.
+
+Note: names that build on the estimator, such as searches and pools, are imported on first use.
+Importing all of them at once made importing the package slow.
 """
 
 from importlib import import_module
@@ -120,7 +123,7 @@ __all__ = [
     "save",
 ]
 
-# What is built upon the estimator is imported when it is first asked for.
+# Names that build on the estimator, with their modules: imported on first use.
 _LATER = {
     "DecoderComparison": "tuning.compare_decoders",
     "LearnedMetric": "ensemble.metric",
