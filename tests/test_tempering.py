@@ -234,7 +234,7 @@ def test_prefit_is_tempered_in_calibrate():
     held_out = clone(clf).set_params(cv=5).fit(X[::2], y[::2])
     assert clf.tempering_.slope_ == pytest.approx(held_out.tempering_.slope_, abs=0.4)
     own = pc.PolychotomyClassifier(LogisticRegression(), tempering="auto", cv="prefit")
-    with pytest.raises(NotFittedError, match="call calibrate"):
+    with pytest.raises(NotFittedError, match="Call calibrate"):
         own.fit(X, y).predict(X)
 
 

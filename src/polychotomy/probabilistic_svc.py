@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from .calibration import Platt
 from .codes import OneVsOne
-from .core.checks import one_of
+from .core.checks import check_sparse, one_of
 from .core.diagram import Diagram
 from .core.registry import stored
 from .core.state import (
@@ -439,6 +439,7 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
             pipe = self._pipe("precomputed")
             self.shape_fit_ = getattr(self._rows, "shape", (len(self._rows),))
         else:
+            check_sparse(X)
             checked, y = validate_data(self, X, y, accept_sparse="csr")
             pipe = self._pipe(self.kernel)
             self.shape_fit_ = checked.shape
@@ -483,6 +484,7 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
         """Return new rows in the form that the machines take."""
         if getattr(self, "_rows", None) is not None:
             return self._kernel_with_rows(X)
+        check_sparse(X)
         return validate_data(self, X, reset=False, accept_sparse="csr")
 
     def _kernel_with_rows(self, X: Any) -> FloatArray:

@@ -1,0 +1,171 @@
+"""Random pipes on random, often extreme, rows: a clear error, or answers that make sense.
+
+    python tests/fuzz/fuzz.py --calls 100000 --seed 0
+
+Every call has a number, from which it can be repeated alone: ``--only NUMBER``. It prints what went
+wrong, and ends with exit code 1 if anything did.
+"""
+
+import argparse
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import polychotomy as pc
+from polychotomy.core.registry import parts
+
+# What may be raised: sentences about the input, not about our insides.
+CLEAR = (ValueError, TypeError, MemoryError)
+
+
+def rows(rng):
+    """Return inputs, labels and weights, each plain or extreme."""
+    n_classes = int(rng.integers(2, 6))
+    n_rows, n_features = int(rng.integers(n_classes, 40)), int(rng.integers(1, 5))
+    y = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n_rows - n_classes)])
+    X = rng.normal(size=(n_rows, n_features)) + (y[:, None] if rng.random() < 0.7 else 0.0)
+    kind = rng.choice(["plain", "scaled", "mixed", "twins", "constant", "whole", "offset"])
+    if kind == "scaled":
+        X *= 10.0 ** rng.integers(-200, 150)
+    elif kind == "mixed":
+        X *= 10.0 ** rng.integers(-30, 30, n_features)
+    elif kind == "twins":
+        X = X[rng.integers(0, max(1, n_rows // 3), n_rows)]
+    elif kind == "constant":
+        X[:, 0] = rng.choice([0.0, 1.0, 1e8])
+    elif kind == "whole":
+        X = np.round(X)
+    elif kind == "offset":
+        X += 10.0 ** rng.integers(0, 12)
+    weights = None
+    if rng.random() < 0.4:
+        weights = rng.choice([0.0, 1.0, 2.0, 1e-12, 1e12, 1e-100, 1e100], n_rows)
+        if rng.random() < 0.6:
+            weights = rng.uniform(0.1, 3.0, n_rows)
+    if rng.random() < 0.2:
+        X = csr_array(np.where(np.abs(X) < 0.5, 0.0, X))
+    labels = y if rng.random() < 0.6 else np.array(["a", "b", "c", "d", "e", "f"])[y]
+    return X, labels, weights
+
+
+def machine(rng):
+    """Return a binary machine with random parameters."""
+    C = float(10.0 ** rng.integers(-6, 9))
+    kernel = str(rng.choice(["rbf", "rbf", "laplacian", "linear", "poly"]))
+    options = {"kernel": kernel}
+    if kernel in ("rbf", "poly") and rng.random() < 0.5:
+        options["gamma"] = float(10.0 ** rng.integers(-8, 8))
+    return [
+        lambda: pc.SVM(C, **options),
+        lambda: pc.KernelLogisticRegression(C, **options),
+        lambda: pc.LSSVM(C, **options),
+        lambda: pc.LSSVM(**options),
+        lambda: LogisticRegression(C=C),
+        lambda: DecisionTreeClassifier(random_state=0),
+    ][rng.integers(6)]()
+
+
+def pipe(rng):
+    """Return a classifier of random parts; they need not go together."""
+    decoders = [one for cls in parts("decoder").values() for one in cls.examples()]
+    chosen = machine(rng)
+    cv = 3
+    if isinstance(chosen, pc.LSSVM | pc.KernelLogisticRegression) and rng.random() < 0.4:
+        cv = "leave_one_out"
+    return pc.PolychotomyClassifier(
+        chosen,
+        str(rng.choice(sorted(parts("code")))),
+        [None, "auto", "auto", *sorted(parts("calibrator"))][rng.integers(7)],
+        "auto" if rng.random() < 0.4 else decoders[rng.integers(len(decoders))],
+        tempering=bool(rng.random() < 0.3),
+        cv=cv,
+        class_weight="balanced" if rng.random() < 0.15 else None,
+        random_state=0,
+    )
+
+
+def check(clf, X):
+    """Check answers against what must always hold."""
+    answer = clf.predict(X)
+    assert answer.shape == (X.shape[0],), "predict has another shape"
+    assert np.isin(answer, clf.classes_).all(), "predict is not one of the classes"
+    if hasattr(clf, "predict_proba"):
+        p = clf.predict_proba(X)
+        assert np.isfinite(p).all(), "predict_proba is not finite"
+        assert (p >= 0).all(), "predict_proba is negative"
+        assert np.allclose(p.sum(axis=1), 1.0, atol=1e-9), "predict_proba does not sum to 1"
+        assert (clf.classes_[p.argmax(axis=1)] == answer).all(), "predict is not the argmax"
+    if hasattr(clf, "decision_function"):
+        scores = clf.decision_function(X)
+        assert np.isfinite(scores).all(), "decision_function is not finite"
+        if scores.ndim == 2:
+            assert (clf.classes_[scores.argmax(axis=1)] == answer).all(), "scores disagree"
+    assert np.isfinite(clf.binary_scores(X)).all(), "binary_scores are not finite"
+    assert str(clf.explain(X[:1])), "explain says nothing"
+
+
+def call(number, seed):
+    """Make one call; return "answered", "refused", or a report of what went wrong."""
+    rng = np.random.default_rng([seed, number])
+    X, y, weights = rows(rng)
+    clf = pipe(rng)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            clf.fit(X, y, sample_weight=weights)
+            check(clf, X)
+    except CLEAR as error:
+        # NumPy's LinAlgError is a ValueError, and no sentence for users.
+        clear = type(error) in CLEAR and len(str(error)) > 10
+        return "refused" if clear else report(number, clf, error)
+    except Exception as error:
+        return report(number, clf, error)
+    return "answered"
+
+
+def report(number, clf, error):
+    """Say what went wrong, where."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    text = " ".join(repr(clf).split())
+    return f"{number}: {type(error).__name__}: {error} ({where.filename}:{where.lineno}) {text}"
+
+
+def run(calls, seed, seconds=None):
+    """Make calls until they are done or the time is up; return counts and reports."""
+    counts, reports, start = Counter(), [], time.monotonic()
+    for number in calls:
+        if seconds is not None and time.monotonic() - start > seconds:
+            break
+        outcome = call(number, seed)
+        counts[outcome if outcome in ("answered", "refused") else "wrong"] += 1
+        if outcome not in ("answered", "refused"):
+            reports.append(outcome)
+    return counts, reports
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=None, help="stop after these")
+    parser.add_argument("--only", type=int, default=None, help="repeat one call")
+    options = parser.parse_args()
+    calls = range(options.first, options.first + options.calls)
+    if options.only is not None:
+        calls = [options.only]
+    counts, reports = run(calls, options.seed, options.seconds)
+    print(*reports, sep="\n")
+    print(", ".join(f"{count} {word}" for word, count in sorted(counts.items())))
+    return 1 if reports else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
