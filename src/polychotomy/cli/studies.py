@@ -126,6 +126,7 @@ def study(
     executor = _executor(workers, cluster)
     file = store or Path(f"{definition.name}{'-quick' if quick else ''}.db")
     with Store(file) as opened:
+        opened.forget_damaged()
         finished = opened.finished(units) if resume else set()
         try:
             with study_progress(units, finished) as on_progress:

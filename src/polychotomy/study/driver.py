@@ -70,7 +70,8 @@ def run_study(
 
     It may be stopped at any moment, by Ctrl-C, by a kill or by a power cut, and called again:
     what was recorded is not run again. Several drivers may work on one store at the same time;
-    each claims a unit before it starts it, and waits at the end for what the others are at.
+    each claims a unit before it starts it, and waits at the end for what the others are at. Units
+    that the disk has damaged are named in a warning, and run again.
 
     Parameters
     ----------
@@ -124,6 +125,7 @@ def run_study(
             store.forget(units)
         elif retry_failed:
             store.forget(units, only_failed=True)
+        store.forget_damaged()
         holder = new_holder()
         stack.enter_context(_held_claims(store, holder, lease))
         desk = _Desk(store, units, holder, lease, on_progress)

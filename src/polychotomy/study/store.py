@@ -12,17 +12,18 @@ import os
 import socket
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
-from ..execution.units import Outcome, Unit, canonical, digest
-from . import _export
+from ..execution.units import Outcome, Unit
+from . import _export, _rows
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # 2: checksums
 _APPLICATION_ID = 0x706F6C79  # "poly", in the file's header: says whose database this is
 
 _SCHEMA = """
@@ -40,7 +41,8 @@ CREATE TABLE unit (
     traceback TEXT,
     seconds REAL NOT NULL,
     versions TEXT NOT NULL,
-    recorded TEXT NOT NULL
+    recorded TEXT NOT NULL,
+    checksum TEXT
 );
 CREATE TABLE result (
     key TEXT PRIMARY KEY,
@@ -55,6 +57,7 @@ CREATE TABLE result (
     seconds_own REAL NOT NULL,
     warnings TEXT NOT NULL,
     failure TEXT,
+    checksum TEXT,
     UNIQUE (unit, method)
 );
 CREATE TABLE claim (
@@ -64,6 +67,13 @@ CREATE TABLE claim (
 );
 """
 
+_COLUMNS = {
+    "unit": {*_rows.UNIT},
+    "result": {*_rows.RESULT},
+    "claim": {"unit", "holder", "expires"},
+}
+_NEW_FILE = "Restore it from a copy, or move it away and run the study again"
+_RUN_AGAIN = "Run the study again with this store; it computes only what is damaged or missing"
 _WORDS = {
     "SQLITE_FULL": "the disk is full. Free some space and run again; what it holds is intact",
     "SQLITE_IOERR": "the disk cannot be written, it may be full. What it holds is intact; run "
@@ -71,7 +81,7 @@ _WORDS = {
     "SQLITE_READONLY": "it is read-only. Make the file and its folder writable",
     "SQLITE_CANTOPEN": "it cannot be opened. Check that its folder exists and is writable",
     "SQLITE_NOTADB": "it is not a SQLite database. Choose another name",
-    "SQLITE_CORRUPT": "the file is damaged. Restore it from a copy",
+    "SQLITE_CORRUPT": f"the file is damaged. {_NEW_FILE}",
     "SQLITE_BUSY": "another process keeps it locked. Stop that one, and run again",
 }
 
@@ -138,6 +148,7 @@ class Store:
     ) -> None:
         self.path = Path(path)
         self.read_only = read_only
+        self._is_sound = False
         with self._in_words():
             self._db = self._connect(patience)
         try:
@@ -184,7 +195,10 @@ class Store:
 
     def _open(self, query: str, patience: float) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?{query}"
-        return sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
+        db = sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
+        # Damaged text need not be UTF-8. It is read as it is, and then has the wrong checksum.
+        db.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+        return db
 
     def _prepare(self) -> None:
         """Check that this is a store, and create the tables of a new one."""
@@ -203,6 +217,8 @@ class Store:
                 self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
                 self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             self._check_schema(self._pragma("user_version"))
+            if self._pragma("user_version") < SCHEMA_VERSION:
+                self._migrate()
         self._use_wal()
 
     def _use_wal(self) -> None:
@@ -238,16 +254,126 @@ class Store:
                 f"The store {self.path} was written by a newer polychotomy (schema {version}; this "
                 f"one reads up to {SCHEMA_VERSION}). Update polychotomy, or choose another store."
             )
+        for table, wanted in _COLUMNS.items():
+            if wanted - self._columns(table):
+                raise StoreError(self._damage(f"its table {table!r} has lost columns"))
+
+    def _columns(self, table: str) -> set[str]:
+        return {str(row[1]) for row in self._db.execute(f"PRAGMA table_info({table})")}
+
+    def _migrate(self) -> None:
+        """Give the tables of an older schema, and all their rows, checksums."""
+        self._check_structure()
+        for table in ("unit", "result"):
+            if "checksum" not in self._columns(table):
+                self._db.execute(f"ALTER TABLE {table} ADD COLUMN checksum TEXT")
+        seals: dict[str, list[str]] = {}
+        seal = "UPDATE {} SET checksum = ? WHERE key = ? AND checksum IS NULL"
+        for row in filter(_rows.is_readable, self._select("SELECT * FROM result")):
+            seals.setdefault(row["unit"], []).append(row["checksum"] or _rows.seal_result(row))
+            self._db.execute(seal.format("result"), [seals[row["unit"]][-1], row["key"]])
+        for row in filter(_rows.is_readable, self._select("SELECT * FROM unit")):
+            checksum = _rows.seal_unit(row, seals.get(row["key"], []))
+            self._db.execute(seal.format("unit"), [checksum, row["key"]])
+        self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    # Damage
+
+    def _damage(self, reason: str, advice: str = _NEW_FILE) -> str:
+        return f"The store {self.path} is damaged: {reason}. {advice}."
+
+    def _check_structure(self) -> None:
+        """Refuse a file whose pages do not fit together; once, as it reads all of them."""
+        if self._is_sound:
+            return
+        with self._in_words():
+            found = [str(text) for (text,) in self._db.execute("PRAGMA integrity_check(1)")]
+        if found != ["ok"]:
+            text = " ".join(" ".join(found).removeprefix("*** in database main ***").split())
+            # What `forget_damaged` repairs: rows that are not in an index, or not the same.
+            raise StoreError(self._damage(text, _RUN_AGAIN if " index " in text else _NEW_FILE))
+        self._is_sound = True
+
+    def _damaged(
+        self, column: str = "", units: Iterable[Unit] | None = None, keys: list[str] | None = None
+    ) -> list[_rows.Damaged]:
+        rows = self._read("SELECT rowid, * FROM unit WHERE {}", column, units, keys)
+        own = json.dumps([str(row["key"]) for row in rows])
+        results = self._select(
+            "SELECT * FROM result WHERE unit IN (SELECT value FROM json_each(?))", [own]
+        )
+        strict = self._pragma("user_version") >= SCHEMA_VERSION
+        return _rows.damaged_units(rows, results, strict)
+
+    def _refuse_damage(
+        self, column: str = "", units: Iterable[Unit] | None = None, keys: list[str] | None = None
+    ) -> None:
+        found = self._damaged(column, units, keys)
+        if found:
+            more = f" (and of {len(found) - 1} more units)" if len(found) > 1 else ""
+            reason = f"the results of {found[0].where}{more} are not what was written"
+            raise StoreError(self._damage(reason, _RUN_AGAIN))
+
+    def forget_damaged(self) -> int:
+        """Delete the units that were damaged on the disk, so that they are run again.
+
+        Each is named in a warning.
+
+        Returns
+        -------
+        n_units : int
+            How many.
+
+        Raises
+        ------
+        StoreError
+            If more than the content of units is damaged.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> from polychotomy.study.store import Store
+        >>> with TemporaryDirectory() as folder, Store(folder + "/study.db") as store:
+        ...     store.forget_damaged()
+        0
+        """
+        with suppress(StoreError):
+            self._check_structure()
+            if not self._damaged():
+                return 0
+        with self._transaction() as db:
+            if not self._is_sound:
+                # A damaged key no longer fits its index. The index can be made again; the row
+                # then has the wrong checksum.
+                db.execute("REINDEX")
+                self._check_structure()
+            found = self._damaged()
+            for unit in found:
+                db.execute("DELETE FROM unit WHERE rowid = ?", [unit.rowid])
+            db.execute(
+                "DELETE FROM result WHERE NOT EXISTS "
+                "(SELECT 1 FROM unit WHERE unit.key = result.unit)"
+            )
+        for unit in found:
+            warnings.warn(
+                f"The results of {unit.where} were damaged in the store {self.path}, and are "
+                "deleted; a run of the study computes them again.",
+                stacklevel=2,
+            )
+        return len(found)
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
         """Turn SQLite's errors into sentences."""
         try:
             yield
+        except UnicodeDecodeError as error:  # in the name of a column
+            raise StoreError(self._damage(str(error))) from error
         except sqlite3.Error as error:
             name = str(getattr(error, "sqlite_errorname", ""))
             words = next((text for start, text in _WORDS.items() if name.startswith(start)), None)
-            reason = f"{words} ({error})" if words else str(error)
+            text = " ".join(str(error).split())
+            reason = f"{words} ({text})" if words else text
             raise StoreError(f"The store {self.path} cannot be used: {reason}.") from error
 
     @contextmanager
@@ -288,9 +414,12 @@ class Store:
                 return False
             if found:
                 db.execute("DELETE FROM unit WHERE key = ?", [unit.key])
-            db.execute(*_insertion("unit", _unit_row(unit, outcome)))
-            for row in _result_rows(unit, outcome):
-                db.execute(*_insertion("result", row))
+            results = list(_rows.result_rows(unit, outcome))
+            row = _rows.unit_row(unit, outcome)
+            seal = _rows.seal_unit(row, [one["checksum"] for one in results])
+            db.execute(*_insertion("unit", row | {"checksum": seal}))
+            for one in results:
+                db.execute(*_insertion("result", one))
             db.execute("DELETE FROM claim WHERE unit = ?", [unit.key])
         return True
 
@@ -302,6 +431,7 @@ class Store:
         units : iterable of Unit
             The units to look for.
         """
+        self._check_structure()
         return {row["key"] for row in self._read("SELECT key FROM unit WHERE {}", "key", units)}
 
     def failed(self, units: Iterable[Unit] | None = None) -> list[dict[str, Any]]:
@@ -318,6 +448,8 @@ class Store:
             With "study", "dataset", "partition", "sweep", "unit" (its key), "failure" and
             "traceback".
         """
+        self._check_structure()
+        self._refuse_damage("failure IS NOT NULL AND key", units)
         return self._read(
             "SELECT study, dataset, partition, sweep, key AS unit, failure, traceback FROM unit "
             "WHERE failure IS NOT NULL AND {} ORDER BY study, dataset, sweep, partition, key",
@@ -342,6 +474,8 @@ class Store:
         ...     store.families()
         []
         """
+        self._check_structure()
+        self._refuse_damage()
         rows = self._read(
             "SELECT study, dataset, sweep, family, min(definition) AS definition, "
             "min(dataset_checksum) AS dataset_checksum, min(results_version) AS results_version, "
@@ -373,13 +507,21 @@ class Store:
         rows : list of dict
             Ordered by study, data set, sweep and partition. A unit that failed as a whole has
             the method None and its reason as "failure".
+
+        Raises
+        ------
+        StoreError
+            If a unit among them was damaged on the disk, which its checksum shows.
         """
+        self._check_structure()
+        units = None if units is None else list(units)
         if families is not None:
             column, keys = "unit.family", list(families)
         else:
             column, keys = "unit.key", None
-            if units is None:
-                self._refuse_mixture()
+        self._refuse_damage(column, units, keys)
+        if keys is None and units is None:
+            self._refuse_mixture()
         rows = self._read(
             "SELECT unit.study, unit.dataset, unit.dataset_checksum, unit.partition, unit.sweep, "
             "result.method, result.error, result.nll, result.figures, result.parameters, "
@@ -466,8 +608,11 @@ class Store:
         if wanted is None and units is not None:
             wanted = _keys(units)
         chosen = "1" if wanted is None else f"{column} IN (SELECT value FROM json_each(?))"
+        return self._select(query.format(chosen), [] if wanted is None else [wanted])
+
+    def _select(self, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
         with self._in_words():
-            cursor = self._db.execute(query.format(chosen), [] if wanted is None else [wanted])
+            cursor = self._db.execute(query, values)
             names = [description[0] for description in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
@@ -523,7 +668,7 @@ class Store:
             found = db.execute(
                 "SELECT holder, expires FROM claim WHERE unit = ?", [unit.key]
             ).fetchone()
-            if found and found[0] != holder and found[1] > time.time() and not _is_dead(found[0]):
+            if found and found[0] != holder and _holds(*found):
                 return False
             row = {"unit": unit.key, "holder": holder, "expires": time.time() + seconds}
             db.execute("DELETE FROM claim WHERE unit = ?", [unit.key])
@@ -564,6 +709,13 @@ class Store:
         }
 
 
+def _holds(holder: Any, expires: Any) -> bool:
+    """Return whether a claim is good: complete, not expired, its driver not known to be dead."""
+    if not isinstance(holder, str) or not isinstance(expires, float) or holder.count("/") < 2:
+        return False  # damaged on the disk; at worst, two drivers run one unit
+    return expires > time.time() and not _is_dead(holder)
+
+
 def _is_dead(holder: str) -> bool:
     """Return whether a driver is a process of this machine that has ended.
 
@@ -573,7 +725,7 @@ def _is_dead(holder: str) -> bool:
     host, pid, _ = holder.rsplit("/", 2)
     if os.name != "posix" or host != socket.gethostname():
         return False
-    with suppress(PermissionError):
+    with suppress(PermissionError, ValueError, OverflowError):
         try:
             os.kill(int(pid), 0)
         except ProcessLookupError:
@@ -588,40 +740,3 @@ def _keys(units: Iterable[Unit]) -> str:
 def _insertion(table: str, row: dict[str, Any]) -> tuple[str, list[Any]]:
     marks = ", ".join("?" * len(row))
     return f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", list(row.values())
-
-
-def _unit_row(unit: Unit, outcome: Outcome) -> dict[str, Any]:
-    return {
-        "key": unit.key,
-        "family": unit.family,
-        "study": unit.study,
-        "dataset": unit.dataset,
-        "dataset_checksum": unit.dataset_checksum,
-        "partition": unit.partition,
-        "sweep": unit.sweep,
-        "definition": canonical(unit.definition),
-        "results_version": unit.results_version,
-        "failure": outcome.failure,
-        "traceback": outcome.traceback,
-        "seconds": outcome.seconds,
-        "versions": json.dumps(dict(outcome.versions)),
-        "recorded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
-
-
-def _result_rows(unit: Unit, outcome: Outcome) -> Iterator[dict[str, Any]]:
-    for position, result in enumerate(outcome.results):
-        yield {
-            "key": digest({"unit": unit.key, "method": result.method}),
-            "unit": unit.key,
-            "position": position,
-            "method": result.method,
-            "error": result.error,
-            "nll": result.nll,
-            "figures": json.dumps(result.figures),
-            "parameters": json.dumps(result.parameters),
-            "seconds_shared": result.seconds_shared,
-            "seconds_own": result.seconds_own,
-            "warnings": json.dumps(list(result.warnings)),
-            "failure": result.failure,
-        }
