@@ -224,3 +224,59 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path):
         fail()
     assert path.read_text() == "before"
     assert [one.name for one in tmp_path.iterdir()] == ["out.csv"]
+
+
+# Long lines.
+
+
+def wide(n_columns, n_rows, name="inner band {}"):
+    lines = [",".join([name.format(i) for i in range(n_columns)] + ["kind"])]
+    for row in range(n_rows):
+        values = [f"{(i * 7 + row * 13) % 101}.5" for i in range(n_columns)]
+        lines.append(",".join([*values, "ab"[row % 2]]))
+    return "\n".join(lines) + "\n"
+
+
+def test_a_table_with_many_columns_is_read():
+    text = wide(20_000, 10)
+    assert text.index("\n") > 1 << 18
+    narrow = read(text, drop=[f"inner band {i}" for i in range(100, 20_000)])
+    assert narrow.X.shape == (10, 100)
+    with open_table(io.BytesIO(text.encode())) as file:
+        whole = file.read()
+    assert whole.shape == (10, 20_001)
+    assert whole["inner band 19999"][9] == f"{(19_999 * 7 + 9 * 13) % 101}.5"
+    table = read(wide(4_500, 10, "a longer name for number {}"))
+    assert table.X.shape == (10, 4_500)
+    np.testing.assert_array_equal(table.X.iloc[1], (np.arange(4_500) * 7 + 13) % 101 + 0.5)
+
+
+def test_a_wide_table_has_its_own_separator_and_decimal_point():
+    text = wide(6_000, 4).replace(",", ";").replace(".5", ",5")
+    with open_table(io.BytesIO(text.encode())) as file:
+        assert (file.dialect.separator, file.dialect.decimal) == (";", ",")
+
+
+def test_a_long_field_is_no_end_of_the_table():
+    text = "n,text,kind\n" + "".join(f"{i / 3},{'x' * 200_000},{'ab'[i % 2]}\n" for i in range(4))
+    assert read(text, drop=["text"]).X.shape == (4, 1)
+
+
+@pytest.mark.parametrize("start", ["", "a,b,kind\n"])
+def test_a_file_without_lines_gets_a_sentence(monkeypatch, start):
+    class Counted(io.BytesIO):
+        def read(self, size=-1, /):
+            assert 0 <= size <= 1 << 20
+            return super().read(size)
+
+    monkeypatch.setattr("polychotomy.tables._dialect.MOST_LOOKED_AT", 1 << 18)
+    file = Counted(start.encode() + b"1.5," * (1 << 20))
+    with pytest.raises(TableError, match=r"no two lines in its first 262,144 characters; give a"):
+        read_table(file, "kind")
+
+
+def test_a_cut_second_line_of_a_short_file_is_read():
+    assert read("a,kind\n" + "\n".join(f"{i / 3},{'ab'[i % 2]}" for i in range(4))).X.shape == (
+        4,
+        1,
+    )

@@ -62,14 +62,16 @@ class Column:
 def as_numbers(values: Any, decimal: str = ".") -> NDArray[np.float64]:
     """Turn values into numbers; NaN for what is missing or not a number."""
     pandas = pandas_module()
-    if _is_text(values):
-        values = values.astype(object).where(values.notna(), None)
-        text = values.map(str, na_action="ignore").str.strip()
-        values = text.str.replace(decimal, ".", regex=False) if decimal != "." else text
-    numbers: NDArray[np.float64] = pandas.to_numeric(values, errors="coerce").to_numpy(
-        dtype=np.float64, na_value=np.nan
-    )
-    return numbers
+    if not _is_text(values):
+        numbers: NDArray[np.float64] = pandas.to_numeric(values, errors="coerce").to_numpy(
+            dtype=np.float64, na_value=np.nan
+        )
+        return numbers
+    # Plain Python: for a table of many columns and few rows, each step in pandas takes longer.
+    pairs = zip(values.to_numpy(dtype=object), values.notna().to_numpy(), strict=True)
+    text = [str(value).strip().replace(decimal, ".") if there else None for value, there in pairs]
+    found = pandas.to_numeric(np.array(text, dtype=object), errors="coerce")
+    return np.asarray(found, dtype=np.float64)
 
 
 def as_words(values: Any) -> NDArray[Any]:

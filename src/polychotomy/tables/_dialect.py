@@ -8,6 +8,7 @@ import gzip
 import io
 import re
 import zlib
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
@@ -15,8 +16,10 @@ from ._errors import TableError
 
 SEPARATORS = ",;\t|"
 BLOCK = 1 << 20
-# How many characters are read to find the separator.
+# How many characters are read to find the separator; more where they are not this many lines.
 LOOKED_AT = 1 << 16
+LINES_LOOKED_AT = 5
+MOST_LOOKED_AT = 1 << 24
 NUMBER_WITH_COMMA = re.compile(r"[-+]?\d+,\d+(e[-+]?\d+)?", re.IGNORECASE)
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -53,13 +56,8 @@ def find_dialect(stream: BinaryIO, name: str) -> Dialect:
     packed = stream.read(2) == b"\x1f\x8b"
     encoding = _encoding(unpacked(stream, packed), name)
     text = io.TextIOWrapper(unpacked(stream, packed), encoding=encoding, newline="")
-    sample = text.read(LOOKED_AT)
+    sample = _sample(text, name)
     text.detach()
-    if not sample.strip():
-        raise TableError(f"{name} is empty.")
-    if len(sample) == LOOKED_AT:
-        # The last line may be cut.
-        sample = sample[: sample.rfind("\n") + 1] or sample
     separator = _separator(sample)
     rows = _fields(sample, separator)
     header = tuple(field.strip() for field in rows[0])
@@ -76,6 +74,29 @@ def unpacked(stream: BinaryIO, packed: bool) -> BinaryIO:
 def looks_like_data(header: tuple[str, ...]) -> bool:
     """Return whether a header looks like a row of data: at least half of it are numbers."""
     return sum(bool(NUMBER.fullmatch(field)) for field in header) * 2 >= len(header)
+
+
+def _sample(text: io.TextIOWrapper, name: str) -> str:
+    """Return the first lines of a file, none of them cut."""
+    sample, size = text.read(LOOKED_AT), LOOKED_AT
+    while len(sample) == size < MOST_LOOKED_AT and _n_lines(sample) < LINES_LOOKED_AT:
+        sample += text.read(size)
+        size *= 2
+    if not sample.strip():
+        raise TableError(f"{name} is empty.")
+    if len(sample) < size:
+        return sample
+    if _n_lines(sample) < 2:
+        raise TableError(
+            f"{name} has no two lines in its first {size:,} characters; give a table with one row "
+            "in each line."
+        )
+    return sample[: sample.rfind("\n") + 1]
+
+
+def _n_lines(sample: str) -> int:
+    """Return the number of lines that are whole and not blank."""
+    return sum(bool(line.strip()) for line in sample.split("\n")[:-1])
 
 
 def _encoding(stream: BinaryIO, name: str) -> str:
@@ -111,10 +132,13 @@ def _western(start: bytes, name: str) -> str:
 
 def _fields(sample: str, separator: str) -> list[list[str]]:
     lines = csv.reader(io.StringIO(sample), delimiter=separator, skipinitialspace=True)
+    limit = csv.field_size_limit(max(len(sample), 1))  # what pandas reads has no limit either
     try:
         return [row for row in lines if row]
     except csv.Error:
         return [[]]
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _separator(sample: str) -> str:
@@ -139,7 +163,7 @@ def _decimal(rows: list[list[str]], separator: str) -> str:
 
 
 def _check_header(header: tuple[str, ...], rows: list[list[str]], name: str) -> None:
-    twice = {field for field in header if field and header.count(field) > 1}
+    twice = {field for field, count in Counter(header).items() if field and count > 1}
     if twice and not looks_like_data(header):
         raise TableError(f"The header of {name} has the name {min(twice)!r} twice; rename one.")
     if not rows:

@@ -160,11 +160,9 @@ def table_of_frame(
         raise TableError(f"No row of {where} has a class in {target!r}.")
     frame = frame[labelled]
     y = class_labels(frame[target], decimal, where)
-    dropped = {target, *drop}
+    dropped, kept, categories = {target, *drop}, set(keep), set(category)
     columns = [
-        infer_column(
-            frame[name], decimal=decimal, keep=name in set(keep), category=name in set(category)
-        )
+        infer_column(frame[name], decimal=decimal, keep=name in kept, category=name in categories)
         for name in frame.columns
         if name not in dropped
     ]
@@ -284,9 +282,10 @@ def _check_target(file: TableFile, target: str) -> None:
 
 
 def _check_known(file: TableFile, **options: Iterable[str]) -> None:
+    known = set(file.names)
     for option, names in options.items():
         for name in names:
-            if name not in file.names:
+            if name not in known:
                 raise TableError(
                     f"{option} names {name!r}, which is not a column of {file.name}. "
                     f"{suggestion(name, file.names)}"
