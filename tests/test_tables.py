@@ -280,3 +280,41 @@ def test_a_cut_second_line_of_a_short_file_is_read():
         4,
         1,
     )
+
+
+# Parquet.
+
+
+def parquet(frame):
+    file = io.BytesIO()
+    frame.to_parquet(file)
+    return file.getvalue()
+
+
+def test_a_damaged_parquet_file_gets_a_sentence():
+    rng = np.random.default_rng(0)
+    letters = np.array(["a", "b", "c"])
+    whole = parquet(
+        pd.DataFrame(
+            {"n": rng.normal(size=30), "word": letters[np.arange(30) % 3], "kind": ["a", "b"] * 15}
+        )
+    )
+    sentences = []
+    for _ in range(250):
+        damaged = bytearray(whole)
+        for at in rng.integers(len(whole), size=rng.choice([1, 1, 3])):
+            damaged[at] = rng.integers(256)
+        try:
+            read_table(io.BytesIO(damaged), "kind")
+        except TableError as error:
+            sentences.append(str(error))
+    assert len(sentences) > 100
+    assert all(len(sentence.splitlines()) == 1 for sentence in sentences)
+
+
+def test_parquet_columns_have_the_names_that_the_file_has():
+    frame = pd.DataFrame({0: [0.5, 1.5, 2.0, 4.0], "kind": list("abab")}, index=[3, 1, 4, 2])
+    table = read_table(io.BytesIO(parquet(frame.rename(columns=str))), "kind")
+    assert list(table.X) == ["0"]
+    named = frame.rename(columns=str).set_index("kind")
+    assert read_table(io.BytesIO(parquet(named)), "kind").y.tolist() == list("abab")

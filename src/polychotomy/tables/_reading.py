@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from ._errors import TableError, pandas_module
 # Texts that mean a missing value, with upper and lower case as written.
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "<NA>")
 PARQUET = b"PAR1"
+INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
 PIECE_ROWS = 20_000
 
 
@@ -75,15 +77,18 @@ class TableFile:
         import pyarrow.parquet
 
         first = True
-        with _damage_named(self.name):
+        wanted = list(self.names if columns is None else columns)
+        with _damaged_parquet_named(self.name):
             self.stream.seek(0)
             file = pyarrow.parquet.ParquetFile(self.stream)
-            wanted = None if columns is None else list(columns)
             for batch in file.iter_batches(rows, columns=wanted):
                 first = False
-                yield batch.to_pandas()
+                batch.validate(full=True)
+                # What pandas has written about its own types and index is not needed, and may
+                # give other names than those of the file.
+                yield batch.to_pandas(ignore_metadata=True)
             if first:
-                yield file.schema_arrow.empty_table().to_pandas()
+                yield file.schema_arrow.empty_table().select(wanted).to_pandas(ignore_metadata=True)
 
     def _text_pieces(
         self, columns: Sequence[str] | None, numbers: Sequence[str], rows: int
@@ -188,9 +193,24 @@ def _parquet_names(stream: BinaryIO, name: str) -> tuple[str, ...]:
         raise ModuleNotFoundError(
             "Parquet files need pyarrow: pip install 'polychotomy[tool]'."
         ) from None
-    with _damage_named(name):
+    with _damaged_parquet_named(name):
         stream.seek(0)
-        return tuple(pyarrow.parquet.ParquetFile(stream).schema_arrow.names)
+        found = pyarrow.parquet.ParquetFile(stream).schema_arrow.names
+    twice = sorted(one for one, count in Counter(found).items() if count > 1)
+    if twice:
+        raise TableError(f"{name} has two columns with the name {twice[0]!r}; rename one.")
+    return tuple(one for one in found if not INDEX_OF_PANDAS.fullmatch(one))
+
+
+@contextlib.contextmanager
+def _damaged_parquet_named(name: str) -> Iterator[None]:
+    """Turn every error into one sentence: damaged files reach all parts of pyarrow and pandas."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise TableError(f"{name} cannot be read: {_first_line(error)}.") from None
+        raise TableError(f"{name} is a damaged Parquet file: {_first_line(error)}.") from None
 
 
 @contextlib.contextmanager
@@ -207,10 +227,6 @@ def _damage_named(name: str) -> Iterator[None]:
         raise TableError(f"{name} mixes several encodings; save it as UTF-8.") from None
     except (EOFError, OSError) as error:
         raise TableError(f"{name} cannot be read: {_first_line(error)}.") from None
-    except Exception as error:
-        if not type(error).__module__.startswith("pyarrow"):
-            raise
-        raise TableError(f"{name} is a damaged Parquet file: {_first_line(error)}.") from None
 
 
 def _parser_sentence(name: str, message: str) -> str:
