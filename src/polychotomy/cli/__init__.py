@@ -15,7 +15,10 @@ from collections.abc import Sequence
 
 import typer
 
+from ..core.words import printable
 from . import comparisons, models, studies
+from ._console import StoppedError
+from ._interrupts import interrupts_wait_for_imports
 
 app = typer.Typer(
     name="polychotomy",
@@ -72,13 +75,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     long_form, warnings.formatwarning = warnings.formatwarning, _warning
     try:
-        return _run(given)
+        with interrupts_wait_for_imports():
+            return _run(given)
+    except KeyboardInterrupt:  # before a command has begun, or a second one after its end
+        return _say("stopped.", 130)
     finally:
         warnings.formatwarning = long_form
 
 
 def _warning(message: Warning | str, *_: object, **__: object) -> str:
-    return f"polychotomy: warning: {' '.join(str(message).split())}\n"
+    return f"polychotomy: warning: {printable(' '.join(str(message).split()))}\n"
 
 
 def _run(given: list[str]) -> int:
@@ -87,12 +93,16 @@ def _run(given: list[str]) -> int:
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         return _say("stopped.", 130)
+    except StoppedError:
+        return 130
     except (BrokenPipeError, SystemExit) as error:  # the parser turns the former into the latter
         return 141 if _reader_is_gone() else _say(f"error: {error}", 1)
     except Exception as error:
         if os.environ.get("POLYCHOTOMY_DEBUG"):
             raise
         return _explain(error)
+    if code == 130:  # what the parser makes of an interrupt, without a word
+        return _say("stopped.", 130)
     return code if isinstance(code, int) else 0
 
 
@@ -122,5 +132,5 @@ def _explain(error: Exception) -> int:
 
 
 def _say(text: str, code: int) -> int:
-    print(f"polychotomy: {' '.join(text.split())}", file=sys.stderr)
+    print(f"polychotomy: {printable(' '.join(text.split()))}", file=sys.stderr)
     return code

@@ -3,24 +3,64 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from ..core.words import printable
 
 if TYPE_CHECKING:
     from ..execution.units import Unit
     from ..study.driver import OnProgress, Progress
 
 
+def json_text(value: Any, **options: Any) -> str:
+    """Write JSON, with escapes for what a terminal might obey; it reads back the same."""
+    text = json.dumps(value, ensure_ascii=False, **options)
+    if text.isprintable():
+        return text
+    # What is not printable, apart from line breaks, stands inside strings.
+    return re.sub(r"[^ -~\n]", lambda one: _json_escape(one[0]), text)
+
+
+def _json_escape(character: str) -> str:
+    return character if printable(character) == character else json.dumps(character)[1:-1]
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
-    print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
+    print(json_text(value, indent=1, allow_nan=False))
+
+
+def show(text: object = "") -> None:
+    """Print a result, which may hold names of the user's data."""
+    print(printable(text, keep="\n\t"))
 
 
 def tell(text: str) -> None:
     """Print a message, which is not a result, to standard error."""
-    print(f"polychotomy: {text}", file=sys.stderr, flush=True)
+    print(f"polychotomy: {printable(text)}", file=sys.stderr, flush=True)
+
+
+class _Shown:
+    """A stream for a terminal: it gets tables with escapes for what it might obey."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+
+    def write(self, content: bytes) -> None:
+        self.stream.write(printable(content.decode(errors="replace"), keep="\n\t").encode())
+
+
+def shown_on_terminal(stream: BinaryIO) -> BinaryIO:
+    """Return a stream that is safe to write a text to, if it goes to a terminal."""
+    return cast(BinaryIO, _Shown(stream)) if stream.isatty() else stream
+
+
+class StoppedError(Exception):
+    """A command was stopped by Ctrl-C, and has said so."""
 
 
 def names(given: Sequence[str] | None) -> list[str] | None:
@@ -45,7 +85,7 @@ def study_progress(units: Sequence[Unit], finished: set[str]) -> Iterator[OnProg
     from rich.progress import Progress as Bars
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.fields[units]} units"),
         TimeElapsedColumn(),
@@ -66,6 +106,7 @@ def study_progress(units: Sequence[Unit], finished: set[str]) -> Iterator[OnProg
             else:
                 unit = progress.unit
                 words = f"{unit.dataset}, partition {unit.partition}, {unit.sweep}"
+                words = printable(words)
                 bars.update(task, advance=cost[unit.key], description=words, units=shown)
 
         yield on_progress

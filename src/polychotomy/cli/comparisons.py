@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._console import names, print_json, tell
+from ._console import names, print_json, show, tell
 from ._data import (
     Category,
     Data,
@@ -103,7 +103,7 @@ def compare(
     if as_json:
         print_json(_numbered(found, loaded))
     else:
-        print(found)
+        show(found)
     if report is not None:
         _write_page(found, loaded, report, data)
     elif not as_json:

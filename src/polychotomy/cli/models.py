@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._console import print_json, tell
+from ._console import json_text, print_json, show, shown_on_terminal, tell
 from ._data import (
     Category,
     Data,
@@ -220,28 +220,41 @@ def predict(
     as_json: Annotated[
         bool, typer.Option("--json", help="Write one JSON object per line, for programs.")
     ] = False,
+    safe: Annotated[
+        bool,
+        typer.Option(
+            "--safe", help="For spreadsheets: a ' before texts in CSV that could be formulas."
+        ),
+    ] = False,
 ) -> None:
     """Predict classes and probabilities for the rows of a table, of any length.
 
     Columns are matched by name; columns that the model does not use are ignored.
+
+    Classes and copied columns are written as they are in the data. A spreadsheet takes a text in
+    a CSV file that begins with =, +, - or @ for a formula: use --safe for data that you do not
+    trust.
 
     \b
     Examples:
       polychotomy predict flowers.polychotomy new.csv -o predictions.parquet --copy id
       zcat big.csv.gz | polychotomy predict flowers.polychotomy - | head
     """  # noqa: D301
-    from ..tables import TableWriter, whole_file
+    from ..tables import TableWriter, spreadsheet_safe
 
     suffix = Path(output).suffix.lower()
     if output != "-" and suffix not in SUFFIXES and os.path.splitext(output)[1]:
         raise ValueError(f"--output must end in .csv, .parquet or .jsonl, got {output!r}.")
+    if safe and (as_json or suffix in (".parquet", ".jsonl")):
+        raise ValueError("--safe is for CSV; other formats have no formulas.")
     opened = _open_model(model, data)
     unseen: dict[str, set[str]] = {}
     pieces = _pieces(data, opened.schema, copy or [], unseen)
     count = 0
-    with whole_file(output) as stream, TableWriter(stream, suffix == ".parquet") as writer:
+    with _stream(output) as stream, TableWriter(stream, suffix == ".parquet") as writer:
         for matched, others in pieces:
             answers = _answers(opened.model, matched, others, labels_only)
+            answers = spreadsheet_safe(answers) if safe else answers
             count += len(answers)
             if as_json or suffix == ".jsonl":
                 stream.write(_json_lines(answers))
@@ -250,6 +263,14 @@ def predict(
     _tell_unseen(unseen)
     if output != "-":
         tell(f"wrote {output}: {count} rows.")
+
+
+@contextmanager
+def _stream(output: str) -> Iterator[Any]:
+    from ..tables import whole_file
+
+    with whole_file(output) as stream:
+        yield shown_on_terminal(stream) if output == "-" else stream
 
 
 def _answers(model: Any, matched: Any, others: Any, labels_only: bool) -> Any:
@@ -271,7 +292,7 @@ def _answers(model: Any, matched: Any, others: Any, labels_only: bool) -> Any:
 
 def _json_lines(frame: Any) -> bytes:
     rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    return "".join(json_text(row) + "\n" for row in rows).encode()
 
 
 def evaluate(
@@ -308,7 +329,7 @@ def evaluate(
     if as_json:
         print_json(found.to_dict())
     else:
-        print(found)
+        show(found)
 
 
 def _scores(model: Any, matched: Any) -> tuple[Any, Any]:
@@ -336,6 +357,7 @@ def explain(
       polychotomy explain flowers.polychotomy new.csv --row 17
     """  # noqa: D301
     from ..compare import explain_row
+    from ..core.words import printable
     from ..tables import TableError
 
     opened = _open_model(model, data)
@@ -353,8 +375,8 @@ def explain(
         print_json({"row": row, "inputs": values, **explanation.to_dict()})
         return
     for key, value in values.items():
-        print(f"{key}: {'missing' if value is None else value}")
-    print(f"\n{explanation}")
+        show(f"{printable(key)}: {'missing' if value is None else printable(value)}")
+    show(f"\n{explanation}")
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._console import names, print_json, study_progress, tell
+from ._console import StoppedError, names, print_json, show, study_progress, tell
 
 if TYPE_CHECKING:
     from ..execution.units import Unit
@@ -145,7 +145,7 @@ def study(
                 f"stopped; {n} of {len(units)} units are in {file}. Run the same command to "
                 "continue."
             )
-            raise typer.Exit(130) from None
+            raise StoppedError from None
         results = read_results(opened, _whole(name), units)
         _print_results(results, progress, file, as_json)
         _write(results, report or (), export or ())
@@ -229,7 +229,7 @@ def report(
     with Store(store, read_only=True) as opened:
         results = read_results(opened, _whole(study) if study else None)
         if form is not None:
-            print(report_text(results, form), end="")
+            show(report_text(results, form).removesuffix("\n"))
         _write(results, outputs, export or ())
     for text in results.left_out:
         tell(f"skipped: {text}")
@@ -260,7 +260,7 @@ def studies(
         return
     width = max(len(one.name) for one in known)
     for one in known:
-        print(f"{one.name:<{width}}  {one.title}")
+        show(f"{one.name:<{width}}  {one.title}")
 
 
 def _show(definition: StudyDefinition, as_json: bool) -> None:
@@ -268,17 +268,17 @@ def _show(definition: StudyDefinition, as_json: bool) -> None:
     if as_json:
         print_json(facts)
         return
-    print(f"{definition.name}: {definition.title}".rstrip(": "))
+    show(f"{definition.name}: {definition.title}".rstrip(": "))
     for text in filter(None, [definition.citation, *definition.notes]):
-        print(f"\n{text}")
-    print("\ndata sets (training rows, partitions, available without a download):")
+        show(f"\n{text}")
+    show("\ndata sets (training rows, partitions, available without a download):")
     width = max(len(part["label"]) for part in facts["datasets"])
     for part in facts["datasets"]:
         at_hand = "yes" if part["at_hand"] else "no"
-        print(f"  {part['label']:<{width}}  {part['train']:>5} {part['partitions']:>4}  {at_hand}")
-    print("\nmethods:")
+        show(f"  {part['label']:<{width}}  {part['train']:>5} {part['partitions']:>4}  {at_hand}")
+    show("\nmethods:")
     for method in facts["methods"]:
-        print(f"  {method}")
+        show(f"  {method}")
 
 
 def _facts(definition: StudyDefinition) -> dict[str, Any]:
@@ -408,8 +408,8 @@ def _print_results(results: StudyResults, progress: Progress, file: Path, as_jso
         )
         return
     for table in tables:
-        print(f"{markdown(own_text(table))}\n")
+        show(f"{markdown(own_text(table))}\n")
     for printed in beside:
         if printed.counts.compared:
-            print(f"{printed.id}: {printed.counts}.")
-    print(f"{progress.finished} of {progress.total} units are in {file}.")
+            show(f"{printed.id}: {printed.counts}.")
+    show(f"{progress.finished} of {progress.total} units are in {file}.")

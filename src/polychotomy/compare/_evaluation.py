@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..core import scores
 from ..core.types import FloatArray, IntArray
+from ..core.words import printable
 from ._words import number
 
 
@@ -70,7 +71,7 @@ class Evaluation:
         }
 
     def __str__(self) -> str:
-        lines = [f"method       {self.method}", f"rows         {self.rows}"]
+        lines = [f"method       {printable(self.method)}", f"rows         {self.rows}"]
         figures = {key: getattr(self, key) for key in ("error", "nll", "brier", "calibration")}
         lines += [f"{key:<13}{number(each)}" for key, each in figures.items() if each == each]
         if self.unknown:
@@ -78,7 +79,7 @@ class Evaluation:
         return "\n".join([*lines, "", *self._confusion_lines()])
 
     def _confusion_lines(self) -> list[str]:
-        names = [str(label) for label in self.classes]
+        names = [printable(label) for label in self.classes]
         width = max(5, *(len(name) for name in names), *(len(str(n)) for n in self.confusion.flat))
         lines = ["true \\ predicted", " " * width + "".join(f"  {name:>{width}}" for name in names)]
         for name, counts in zip(names, self.confusion.tolist(), strict=True):

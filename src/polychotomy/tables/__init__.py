@@ -8,7 +8,7 @@ from ._errors import TableError
 from ._reading import TableFile, open_table
 from ._schema import TableSchema, matched_pieces
 from ._table import Table, check_classes, class_labels, read_table, table_of_frame
-from ._writing import TableWriter, whole_file
+from ._writing import TableWriter, spreadsheet_safe, whole_file
 
 __all__ = [
     "Column",
@@ -23,6 +23,7 @@ __all__ = [
     "matched_pieces",
     "open_table",
     "read_table",
+    "spreadsheet_safe",
     "table_of_frame",
     "whole_file",
 ]

@@ -9,6 +9,11 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ..core import files
+from ._dialect import NUMBER, NUMBER_WITH_COMMA
+from ._errors import pandas_module
+
+# How a text begins that a spreadsheet takes for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @contextlib.contextmanager
@@ -40,6 +45,41 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         return
     with files.replacing(path) as stream:
         yield stream
+
+
+def spreadsheet_safe(frame: Any) -> Any:
+    """Put a ``'`` before names and texts that a spreadsheet would take for formulas.
+
+    These begin with ``=``, ``+``, ``-``, ``@``, a tab or a line break; numbers stay as they are.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows.
+
+    Returns
+    -------
+    frame : DataFrame
+        A copy.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from polychotomy.tables import spreadsheet_safe
+    >>> spreadsheet_safe(pandas.DataFrame({"=x": ["-1.5", "-", "a"]})).to_dict("list")
+    {"'=x": ['-1.5', "'-", 'a']}
+    """
+    types = pandas_module().api.types
+    numbers = {name for name in frame if types.is_numeric_dtype(frame[name].dtype)}
+    texts = {name: frame[name].astype(object).map(_no_formula) for name in set(frame) - numbers}
+    return frame.assign(**texts).rename(columns=_no_formula)
+
+
+def _no_formula(value: Any) -> Any:
+    if not isinstance(value, str) or not value.startswith(FORMULA):
+        return value
+    number = NUMBER.fullmatch(value) or NUMBER_WITH_COMMA.fullmatch(value)
+    return value if number else f"'{value}"
 
 
 class TableWriter:

@@ -1,0 +1,171 @@
+"""What reaches a terminal, a spreadsheet, or the user after Ctrl-C."""
+
+import io
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from commands import Commands
+from polychotomy.tables import spreadsheet_safe
+
+EVIL = "\x1b]0;owned\x07\x1b[2J"
+OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+CLASSES = [f"a{EVIL}", "b\x9b31m", "=HYPERLINK(1)"]
+
+
+def table():
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 90)
+    return pd.DataFrame(
+        {
+            f"width{EVIL}": (kind + rng.normal(0, 0.4, 90)).round(3),
+            f"col\u202eour{EVIL}": np.array([f"red{EVIL}", "blue", "green"])[kind],
+            "one": [f"only{EVIL}"] * 90,
+            f"kind{EVIL}": np.array(CLASSES)[kind],
+            "@note": np.array(["-1.5", "-x", "+1"])[kind],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory):
+    server = Commands(tmp_path_factory.mktemp("terminal"))
+    frame = table()
+    frame.to_csv(server.folder / "table.csv", index=False)
+    frame.assign(**{f"col\u202eour{EVIL}": f"new{EVIL}"}).to_csv(server.folder / "new.csv")
+    fitted = server.run(
+        *("fit", "table.csv", "-t", f"kind{EVIL}", "-m", "PWC_PSVM", "-o", "m.model"),
+        *("--drop", "@note"),
+    )
+    assert fitted.code == 0, fitted.err
+    assert not OBEYED.search(fitted.err)
+    yield server
+    server.close()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("evaluate", "m.model", "table.csv"),
+        ("evaluate", "m.model", "table.csv", "--json"),
+        ("evaluate", "m.model", "new.csv"),
+        ("explain", "m.model", "table.csv"),
+        ("explain", "m.model", "table.csv", "--json"),
+        ("predict", "m.model", "table.csv", "--json"),
+        ("predict", "m.model", "new.csv", "-o", "out.csv"),
+        ("predict", "m.model", "table.csv", "--copy", f"no{EVIL}"),
+        ("compare", "table.csv", "-t", f"kind{EVIL}", "--methods", "MWV_SVM", "--splits", "2"),
+        ("compare", "table.csv", "-t", f"other{EVIL}"),
+        ("fit", f"none{EVIL}.csv", "-t", "x"),
+        (f"evil{EVIL}",),
+    ],
+)
+def test_no_command_prints_what_a_terminal_obeys(commands, arguments):
+    said = commands.run(*arguments)
+    assert said.out + said.err
+    assert not OBEYED.search(said.out)
+    assert not OBEYED.search(said.err)
+    assert "Traceback" not in said.err
+
+
+def test_json_reads_back_the_same(commands):
+    said = commands.run("evaluate", "m.model", "table.csv", "--json")
+    assert said.json["classes"] == sorted(CLASSES)
+
+
+def test_a_csv_file_has_the_labels_as_they_are(commands):
+    said = commands.run("predict", "m.model", "table.csv", "--labels-only")
+    assert set(pd.read_csv(io.BytesIO(said.raw))["predicted"]) == set(CLASSES)
+
+
+def test_a_csv_on_a_terminal_is_shown(commands):
+    ours, theirs = pty.openpty()
+    code = "import sys; from polychotomy.cli import main; sys.exit(main(sys.argv[1:]))"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "predict", "m.model", "table.csv", "--labels-only"],
+        cwd=commands.folder,
+        stdout=theirs,
+    ) as process:
+        os.close(theirs)
+        said = b""
+        try:
+            while block := os.read(ours, 4096):
+                said += block
+        except OSError:  # the end, on Linux
+            pass
+    os.close(ours)
+    assert process.returncode == 0
+    assert not OBEYED.search(said.decode().replace("\r\n", "\n"))
+    assert r"a\x1b]0;owned\x07" in said.decode()
+
+
+def test_safe_predictions_hold_no_formula(commands):
+    said = commands.run("predict", "m.model", "table.csv", "--safe", "--copy", "@note")
+    rows = pd.read_csv(io.BytesIO(said.raw), dtype=str)
+    assert list(rows)[:2] == ["'@note", "predicted"]
+    assert set(rows["'@note"]) == {"-1.5", "'-x", "+1"}
+    assert "'=HYPERLINK(1)" in set(rows["predicted"])
+    plain = commands.run("predict", "m.model", "table.csv", "--copy", "@note")
+    assert "'" not in plain.out
+    refused = commands.run("predict", "m.model", "table.csv", "--safe", "--json")
+    assert refused.code == 2
+    assert "--safe is for CSV" in refused.err
+
+
+def test_numbers_and_missing_values_stay_as_they_are():
+    frame = pd.DataFrame({"n": [-1.5, 2.0], "t": ["=1", None], "-c": [True, False]})
+    safe = spreadsheet_safe(frame)
+    assert list(safe) == ["n", "t", "'-c"]
+    assert safe["n"].tolist() == [-1.5, 2.0]
+    assert safe["t"][0] == "'=1"
+    assert pd.isna(safe["t"][1])
+    assert list(frame) == ["n", "t", "-c"]
+
+
+SCRIPT = """
+import sys
+from polychotomy import cli
+
+run = cli._run
+
+def ready(given):
+    print("ready", flush=True)
+    return run(given)
+
+cli._run = ready
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("command", ["fit", "predict"])
+@pytest.mark.parametrize("wait", [0.0, 0.05, 0.15, 0.3, 0.6])
+def test_an_interrupt_while_modules_are_imported_is_one_line(commands, command, wait):
+    more = {
+        "fit": ["table.csv", "-t", f"kind{EVIL}", "-o", "never.model", "--time", "none"],
+        "predict": ["m.model", "-"],
+    }[command]
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, command, *more],
+        cwd=commands.folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(wait)
+        process.send_signal(signal.SIGINT)
+        # The input stays open, so that nothing but the interrupt ends it.
+        said = process.stderr.read().decode()
+        process.wait(60)
+    assert "Traceback" not in said
+    assert said.splitlines()[-1] == "polychotomy: stopped."
+    assert process.returncode == 130
+    assert not (commands.folder / "never.model").exists()
