@@ -104,9 +104,11 @@ def test_a_worker_that_is_set_up_wrongly_stops_the_study(executor, tmp_path):
     assert own_children() == []
 
 
-def test_a_library_with_other_results_is_refused():
-    with pytest.raises(WorkerError, match="needs version 0 of the library's results, but the"):
-        perform("study_tasks:compute", Unit("s", "d", "c", 0, "svm", {}, results_version=0))
+@pytest.mark.parametrize("what", ["results", "numerics"])
+def test_a_library_with_other_results_is_refused(what):
+    unit = Unit("s", "d", "c", 0, "svm", {}, **{f"{what}_version": 0})
+    with pytest.raises(WorkerError, match=f"needs version 0 of the library's {what}, but the"):
+        perform("study_tasks:compute", unit)
 
 
 def test_a_task_that_is_not_there_is_refused():

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polychotomy.execution.units import RESULTS_VERSION, MethodResult, Outcome
+from polychotomy.study.results import read_results
 from polychotomy.study.store import Store, StoreError, new_holder
 from study_tasks import units
 
@@ -146,6 +147,19 @@ def test_a_changed_definition_is_never_mixed_with_an_old_one(store, tmp_path):
     with pytest.raises(ValueError, match="pass the units of the one that you want"):
         store.export_csv(tmp_path / "all.csv")
     assert not (tmp_path / "all.csv").exists()
+
+
+def test_results_of_another_core_are_never_mixed(store):
+    methods = [{"name": "vote"}, {"name": "max"}]
+    new = units(2, methods=methods)
+    old = [replace(unit, numerics_version=0) for unit in new]
+    for unit in old:
+        store.record(unit, outcome(0.1))
+    store.record(new[0], outcome(0.2))
+    store.record(replace(old[0], sweep="klr"), outcome(0.3))
+    results = read_results(store)
+    assert [row["error"] for row in results.rows] == [0.2, 0.5]
+    assert results.left_out == ("wave: 3 units with another definition.",)
 
 
 def test_other_data_of_the_same_name_is_other_work(store):

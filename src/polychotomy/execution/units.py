@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..native import NUMERICS_VERSION
+
 RESULTS_VERSION = 2
 """Part of every unit's key. Raise it when a change of the library changes any result: all units
 are then new, and results of an older library are not mixed with new ones."""
@@ -105,13 +107,15 @@ class Unit:
         The version of the library's numbers. The versions of Python, NumPy and so on are recorded
         beside each result, and are no part of the key: a minor update of NumPy in the middle of a
         long study must not throw away what is finished.
+    numerics_version : int or None, default=NUMERICS_VERSION
+        The version of the numbers of the compiled core; None for results from before it had one.
 
     Examples
     --------
     >>> from polychotomy.execution.units import Unit
     >>> unit = Unit("demo", "iris", "0f3a", 0, "svm_ovo", {"folds": 5, "seed": 7})
     >>> unit.key[:12]
-    '5acf208283b9'
+    '75315af6f82d'
     >>> other = Unit("demo", "iris", "0f3a", 0, "klr_ovo", {"folds": 5, "seed": 7})
     >>> other.key == unit.key, other.seed("partition") == unit.seed("partition")
     (False, True)
@@ -125,6 +129,7 @@ class Unit:
     definition: Mapping[str, Any]
     cost: float = field(default=0.0, compare=False)
     results_version: int = RESULTS_VERSION
+    numerics_version: int | None = NUMERICS_VERSION
 
     def __post_init__(self) -> None:
         copied = plain(self.definition, "definition", finite=True)
@@ -145,16 +150,17 @@ class Unit:
     @cached_property
     def family(self) -> str:
         """The hash of all but the partition: results of one family may be averaged."""
-        return digest(
-            {
-                "study": self.study,
-                "dataset": self.dataset,
-                "dataset_checksum": self.dataset_checksum,
-                "sweep": self.sweep,
-                "definition": self.definition,
-                "results_version": self.results_version,
-            }
-        )
+        parts = {
+            "study": self.study,
+            "dataset": self.dataset,
+            "dataset_checksum": self.dataset_checksum,
+            "sweep": self.sweep,
+            "definition": self.definition,
+            "results_version": self.results_version,
+        }
+        if self.numerics_version is not None:
+            parts["numerics_version"] = self.numerics_version
+        return digest(parts)
 
     def seed(self, purpose: str) -> int:
         """Return a random seed for a purpose, from the unit alone.

@@ -15,6 +15,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from ..native import NUMERICS_VERSION
 from .units import RESULTS_VERSION, MethodResult, Outcome, Unit
 
 Task = Callable[[Unit], list[MethodResult]]
@@ -98,12 +99,16 @@ def perform(task: str, unit: Unit) -> Outcome:
     >>> perform("polychotomy.execution.work:example", unit).failure
     "KeyError: 'methods'"
     """
-    if unit.results_version != RESULTS_VERSION:
-        raise WorkerError(
-            f"The unit needs version {unit.results_version} of the library's results, but the "
-            f"library on {platform.node()} has version {RESULTS_VERSION}. Install the same "
-            "version of polychotomy everywhere."
-        )
+    for needed, found, what in (
+        (unit.results_version, RESULTS_VERSION, "results"),
+        (unit.numerics_version, NUMERICS_VERSION, "numerics"),
+    ):
+        if needed != found:
+            raise WorkerError(
+                f"The unit needs version {needed} of the library's {what}, but the library on "
+                f"{platform.node()} has version {found}. Install the same version of polychotomy "
+                "everywhere."
+            )
     function = load_task(task)
     start = perf_counter()
     with threadpool_limits(1):

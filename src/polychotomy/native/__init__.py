@@ -24,6 +24,10 @@ __all__ = [
     "max_wins",
 ]
 
+# Part of the key of every unit of a study. Raise it when a change of the core may change answers,
+# if only by rounding: another solver, another rule for stopping, another order of sums.
+NUMERICS_VERSION = 1
+
 FloatArray = NDArray[np.float64]
 
 _CHUNK_ROWS = 65536

@@ -32,7 +32,12 @@ UNIT = (
     "seconds",
     "versions",
     "recorded",
+    "numerics_version",
 )
+ADDED = {
+    "unit": {"numerics_version": "INTEGER", "checksum": "TEXT"},
+    "result": {"checksum": "TEXT"},
+}
 RESULT = (
     "key",
     "unit",
@@ -81,6 +86,7 @@ def unit_row(unit: Unit, outcome: Outcome) -> dict[str, Any]:
         "seconds": outcome.seconds,
         "versions": json.dumps(dict(outcome.versions)),
         "recorded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "numerics_version": unit.numerics_version,
     }
 
 
@@ -158,7 +164,7 @@ def _where(unit: Row) -> str:
 
 def _stored(row: Row, name: str) -> Any:
     """Return a value as SQLite gives it back: integers and -0.0 in a real column as floats."""
-    value = row[name]
+    value = row.get(name)
     return value + 0.0 if name in _REAL and isinstance(value, int | float) else value
 
 

@@ -263,13 +263,18 @@ def _chosen(families: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]
 def _way(family: Mapping[str, Any]) -> str:
     """Return what units must share for their results to be compared."""
     definition = {k: v for k, v in family["definition"].items() if k != "methods"}
-    return canonical([definition, family["dataset_checksum"], family["results_version"]])
+    return canonical([definition, family["dataset_checksum"], *_versions(family)])
 
 
-def _weight(families: Sequence[Mapping[str, Any]]) -> tuple[int, int, str]:
+def _versions(family: Mapping[str, Any]) -> tuple[int, int]:
+    # Stores of schema 1 have no version of the core's numbers.
+    return family["results_version"], family["numerics_version"] or 0
+
+
+def _weight(families: Sequence[Mapping[str, Any]]) -> tuple[tuple[int, int], int, str]:
     """Prefer the newest version of results, then the most results, then the latest."""
     results = sum(f["n_units"] * len(f["definition"].get("methods", "1")) for f in families)
-    return families[0]["results_version"], results, max(f["recorded"] for f in families)
+    return _versions(families[0]), results, max(f["recorded"] for f in families)
 
 
 def _names(row: Mapping[str, Any]) -> list[str]:

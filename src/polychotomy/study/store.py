@@ -23,7 +23,7 @@ from uuid import uuid4
 from ..execution.units import Outcome, Unit
 from . import _export, _rows
 
-SCHEMA_VERSION = 2  # 2: checksums
+SCHEMA_VERSION = 2  # 2: checksums, and versions of the core's numbers
 _APPLICATION_ID = 0x706F6C79  # "poly", in the file's header: says whose database this is
 
 _SCHEMA = """
@@ -42,6 +42,7 @@ CREATE TABLE unit (
     seconds REAL NOT NULL,
     versions TEXT NOT NULL,
     recorded TEXT NOT NULL,
+    numerics_version INTEGER,
     checksum TEXT
 );
 CREATE TABLE result (
@@ -68,7 +69,7 @@ CREATE TABLE claim (
 """
 
 _COLUMNS = {
-    "unit": {*_rows.UNIT},
+    "unit": {*_rows.UNIT} - {"numerics_version"},
     "result": {*_rows.RESULT},
     "claim": {"unit", "holder", "expires"},
 }
@@ -254,19 +255,20 @@ class Store:
                 f"The store {self.path} was written by a newer polychotomy (schema {version}; this "
                 f"one reads up to {SCHEMA_VERSION}). Update polychotomy, or choose another store."
             )
-        for table, wanted in _COLUMNS.items():
-            if wanted - self._columns(table):
+        for table, oldest in _COLUMNS.items():
+            added = _rows.ADDED.get(table, {}) if version == SCHEMA_VERSION else {}
+            if {*oldest, *added} - self._columns(table):
                 raise StoreError(self._damage(f"its table {table!r} has lost columns"))
 
     def _columns(self, table: str) -> set[str]:
         return {str(row[1]) for row in self._db.execute(f"PRAGMA table_info({table})")}
 
     def _migrate(self) -> None:
-        """Give the tables of an older schema, and all their rows, checksums."""
+        """Give the tables of schema 1 the new columns, and all their rows checksums."""
         self._check_structure()
-        for table in ("unit", "result"):
-            if "checksum" not in self._columns(table):
-                self._db.execute(f"ALTER TABLE {table} ADD COLUMN checksum TEXT")
+        for table, columns in _rows.ADDED.items():
+            for name in columns.keys() - self._columns(table):
+                self._db.execute(f"ALTER TABLE {table} ADD COLUMN {name} {columns[name]}")
         seals: dict[str, list[str]] = {}
         seal = "UPDATE {} SET checksum = ? WHERE key = ? AND checksum IS NULL"
         for row in filter(_rows.is_readable, self._select("SELECT * FROM result")):
@@ -464,7 +466,8 @@ class Store:
         -------
         rows : list of dict
             With "study", "dataset", "sweep", "family" (a hash), "definition", "dataset_checksum",
-            "results_version", "n_units" and "recorded", the time of the last outcome.
+            "results_version", "numerics_version" (None in old stores), "n_units" and "recorded",
+            the time of the last outcome.
 
         Examples
         --------
@@ -476,9 +479,11 @@ class Store:
         """
         self._check_structure()
         self._refuse_damage()
+        numerics = "numerics_version" if "numerics_version" in self._columns("unit") else "NULL"
         rows = self._read(
             "SELECT study, dataset, sweep, family, min(definition) AS definition, "
             "min(dataset_checksum) AS dataset_checksum, min(results_version) AS results_version, "
+            f"min({numerics}) AS numerics_version, "
             "count(*) AS n_units, max(recorded) AS recorded FROM unit WHERE {} GROUP BY family "
             "ORDER BY study, dataset, sweep, family",
             "key",

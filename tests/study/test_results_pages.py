@@ -1,0 +1,85 @@
+"""The page on results says what its CSV files hold."""
+
+import csv
+import json
+import re
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from polychotomy.execution.units import Unit
+from polychotomy.study.definition import load_study
+from polychotomy.study.results import StudyResults
+from polychotomy.study.tables import comparison_tables
+
+FOLDER = Path(__file__).parents[2] / "docs" / "results"
+
+
+def number(text):
+    return float(text) if text else None
+
+
+def tables_of(name):
+    """Return the tables of a study with the printed numbers, from its committed results."""
+    with (FOLDER / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        rows = [
+            {
+                "dataset": row["dataset"],
+                "method": row["method"] or None,
+                "partition": int(row["partition"]),
+                "error": number(row["error"]),
+                "nll": number(row["nll"]),
+                "failure": row["failure"] or None,
+                "definition": json.loads(row["definition"]),
+            }
+            for row in csv.DictReader(file)
+        ]
+    return comparison_tables(StudyResults(name, rows, load_study(name)))
+
+
+@pytest.mark.parametrize("name", ["duan2003", "duan2005", "vangestel2002"])
+def test_the_counts_of_a_study_are_those_of_its_results(name):
+    page = (FOLDER / "README.md").read_text(encoding="utf-8")
+    section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
+    found = re.findall(r"^\|[^|]*\| (\d+) \| (\d+) \| (\d+) \|$", section, re.MULTILINE)
+    counts = [one.counts for one in tables_of(name) if one.counts.compared]
+    total = sum(counts[1:], counts[0])
+    said = [tuple(map(int, one)) for one in found]
+    assert said[-1] == (total.compared, total.within_two, total.within_three)
+    if name != "duan2005":  # whose table is given by column
+        assert said[:-1] == [(one.compared, one.within_two, one.within_three) for one in counts]
+
+
+def test_the_svms_of_vangestel2002_that_differ():
+    page = " ".join((FOLDER / "README.md").read_text(encoding="utf-8").split())
+    svms = [
+        (cell, round(cell.ours.mean, table.decimals))
+        for table in tables_of("vangestel2002")
+        if table.id.startswith("Table III")
+        for row in table.cells
+        for cell in row
+        if cell.standard_errors == cell.standard_errors
+    ]
+    above = [cell for cell, ours in svms if ours > cell.compared.mean]
+    far = sum(cell.standard_errors > 2 for cell in above)
+    assert f"Of {len(svms)} cells {len(above)} are above the printed ones, {far} by more" in page
+    below = sum(cell.standard_errors < -2 for cell, _ in svms)
+    assert below == 10
+    assert "Ten cells are below the printed ones by more than two" in page
+
+
+def test_the_keys_of_committed_results_are_those_of_their_units():
+    with (FOLDER / "duan2003.csv").open(newline="", encoding="utf-8") as file:
+        for row in islice(csv.DictReader(file), 50):
+            unit = Unit(
+                row["study"],
+                row["dataset"],
+                row["dataset_checksum"],
+                int(row["partition"]),
+                row["sweep"],
+                json.loads(row["definition"]),
+                results_version=int(row["results_version"]),
+                numerics_version=None,
+            )
+            assert unit.key == row["unit"]
