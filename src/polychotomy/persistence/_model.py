@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
+from ..core.checks import check_sparse
 from ..core.codebook import Codebook
 from ..core.state import State, StateError
 from ._names import Names
@@ -91,7 +92,7 @@ class _Visit:
         self.seen[id(value)] = value
         if issparse(value):
             # SciPy's products do not check indices, and could read outside of the arrays.
-            value.check_format(full_check=True)
+            check_sparse(value)
         elif isinstance(value, dict):
             for each in value.values():
                 self.go(each)
