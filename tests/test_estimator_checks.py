@@ -22,7 +22,7 @@ SEARCHES = [
 
 
 def checks():
-    """Yield every check; of the two on sparse inputs, the dearest, one for each pipe in turn."""
+    """Yield every check; of the two on sparse inputs, the slowest, one for each pipe in turn."""
     twins = ("check_estimator_sparse_matrix", "check_estimator_sparse_array")
     for number, one in enumerate([*DISTINCT, *SEARCHES]):
         for estimator, check in estimator_checks_generator(one):
