@@ -114,8 +114,6 @@ def test_models_with_requests_can_be_saved(routing, tmp_path):
 CHECKED = [
     pc.PolychotomyClassifier(pc.SVM(tol=1e-8), random_state=0),
     pc.PolychotomyClassifier(LogisticRegression(tol=1e-12, max_iter=1000), "one_vs_rest"),
-    pc.SVM(tol=1e-8),
-    pc.KernelLogisticRegression(),
 ]
 
 

@@ -1,12 +1,12 @@
-"""A minute of the fuzzer; it runs for an hour by hand, see fuzz.py."""
+"""A few seconds of the fuzzer; it runs for an hour by hand, see fuzz.py."""
 
 import pytest
 
 from .fuzz import run
 
 
-@pytest.mark.parametrize("first", [0, 1000, 2000, 3000])
+@pytest.mark.parametrize("first", [0, 1000])
 def test_random_pipes_answer_or_refuse_clearly(first):
-    counts, reports = run(range(first, first + 1000), seed=1, seconds=12)
+    counts, reports = run(range(first, first + 1000), seed=1, seconds=8)
     assert not reports, "\n".join(reports[:5])
     assert counts["answered"] > 3
