@@ -33,7 +33,7 @@ def excused(name):
     return {} if exact else WITHIN_TOLERANCE
 
 
-# All of them take two minutes: by default every fourth is checked, all with POLYCHOTOMY_ALL_CHECKS=1.
+# All take two minutes: every fourth is checked by default, all with POLYCHOTOMY_ALL_CHECKS=1.
 STEP = 1 if os.environ.get("POLYCHOTOMY_ALL_CHECKS") else 4
 
 
