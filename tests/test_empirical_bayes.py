@@ -6,12 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+import polychotomy as pc
 from polychotomy.core.empirical_bayes import (
     FREE_STRENGTH,
     Arrow,
     ClassScores,
     Dense,
     PooledColumns,
+    UnsolvableError,
     fit_shrunk,
     minimise,
     penalties,
@@ -207,3 +209,21 @@ def test_typical_sizes():
     assert typical_size(np.array([1e300, 1e300])) == pytest.approx(1e300)
     weighted = typical_size(np.array([1.0, 5.0]), np.array([3.0, 1.0]))
     assert weighted == pytest.approx(typical_size(np.array([1.0, 1.0, 1.0, 5.0])))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_hessian_that_is_not_finite_ends_the_search(bad):
+    with pytest.raises(UnsolvableError):
+        Dense(np.full((2, 2), bad)).solve(np.ones(2), np.ones(2))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-100, 1e100, 1e300])
+def test_extreme_weights_leave_a_finite_fit(size):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1.0, 1.0, 1.0], 60)
+    weights = np.where(np.arange(60) % 3, size, 1.0)
+    with np.errstate(all="ignore"):
+        found = pc.Tempering().fit(p, np.arange(60) % 3, weights)
+    assert np.isfinite(found.slope_)
+    assert np.isfinite(found.biases_).all()
+    assert np.isfinite(found.transform(p)).all()

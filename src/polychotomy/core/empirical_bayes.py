@@ -38,6 +38,8 @@ MAX_NEWTON_STEPS = 200
 SMALL_DECREMENT = 1e-12
 ROUNDING = 1e-14
 SMALLEST_STEP = 1e-12
+# How much of its diagonal may be added to a Hessian that rounding has made indefinite.
+LARGEST_LIFT = 1e6
 # If all scores are smaller than this, they count as 0.
 SMALLEST_SCORES = 1e-100
 
@@ -62,6 +64,10 @@ class Likelihood(Protocol):
     def derivatives(self, theta: FloatArray) -> tuple[FloatArray, Hessian]:
         """Return its gradient and Hessian."""
         ...
+
+
+class UnsolvableError(ArithmeticError):
+    """A Hessian that is not finite, or far from semidefinite: there is no Newton step."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +173,10 @@ def minimise(
     for _ in range(MAX_NEWTON_STEPS):
         gradient, hessian = model.derivatives(theta)
         gradient = gradient + penalty * theta
-        direction, inverse_diagonal = hessian.solve(penalty, -gradient)
+        try:
+            direction, inverse_diagonal = hessian.solve(penalty, -gradient)
+        except UnsolvableError:
+            return theta, np.divide(1.0, penalty, where=penalty > 0.0, out=0.0 * penalty), False
         decrement = -float(gradient @ direction)
         if decrement <= SMALL_DECREMENT * (1.0 + abs(current)):
             return theta + direction, inverse_diagonal, True
@@ -193,6 +202,8 @@ class Dense:
 
     def solve(self, penalty: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Solve with the matrix plus a diagonal; also return the diagonal of the inverse."""
+        if not np.isfinite(self.matrix).all():
+            raise UnsolvableError
         lift = 0.0
         while True:
             diagonal = penalty + lift * self.matrix.diagonal()
@@ -202,6 +213,9 @@ class Dense:
             except np.linalg.LinAlgError:
                 # Rounding can make a nearly singular matrix indefinite.
                 lift = max(100.0 * lift, 1e-14)
+                if lift > LARGEST_LIFT:
+                    # Not rounding any more: weights so large that differences are lost.
+                    raise UnsolvableError from None
         inverse = cho_solve(factor, np.eye(len(right)), check_finite=False)
         return cho_solve(factor, right, check_finite=False), np.diagonal(inverse)
 
