@@ -65,23 +65,8 @@ class Platt(Calibrator):
     ) -> FloatArray:
         """Calibrate the rows of every fold by sigmoids of other rows, for several sets of scores.
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n_sets, n_rows, n_columns)
-            Scores from machines that did not see the row, for example one set per cell of a search.
-        labels : ndarray of shape (n_rows, n_columns)
-            The binary labels -1 and +1; a row with 0 does not count in that column.
-        weights : ndarray of shape (n_rows,) or None
-            The weights of the rows.
-        folds : sequence of (train, test)
-            The rows to learn from, and those to calibrate.
-        n_threads : int, default=1
-            The number of threads that share the fits.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_sets, n_rows, n_columns)
-            Bit for bit the result of fitting sigmoids to each set and fold separately.
+        All sigmoids are fitted in one call of the core; to the last bit they are those of separate
+        fits. See `Calibrator.cross_fit`.
 
         Examples
         --------
