@@ -54,6 +54,7 @@ from .tempering.tempering import Tempering
 from .tuning.recipe import Recipe, RecipeTable
 
 if TYPE_CHECKING:
+    from .core.versions import show_versions
     from .ensemble.metric import LearnedMetric
     from .ensemble.metric_classifier import MetricClassifier
     from .ensemble.pool import PolychotomyPool
@@ -121,6 +122,7 @@ __all__ = [
     "recipe",
     "recipes",
     "save",
+    "show_versions",
 ]
 
 # Names that build on the estimator, with their modules: imported on first use.
@@ -135,6 +137,7 @@ _LATER = {
     "compare_decoders": "tuning.compare_decoders",
     "load": "persistence",
     "save": "persistence",
+    "show_versions": "core.versions",
 }
 _PACKAGES = (
     "compare",

@@ -277,7 +277,7 @@ def test_an_empty_store_exports_its_header(store, tmp_path):
 
 def test_parquet_without_pyarrow_is_refused_with_a_sentence(store, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"pip install 'polychotomy\[study\]', or export CSV"):
+    with pytest.raises(ImportError, match=r"pip install 'polychotomy\[files\]', or export CSV"):
         store.export_parquet(tmp_path / "study.parquet")
 
 

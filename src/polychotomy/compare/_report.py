@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import sklearn
 
+from ..core.extras import needed
 from ..core.words import duration
 from ..plots.svg import BAR, BOX, INK, page_style, svg_of
 from ._comparison import MethodComparison
@@ -58,12 +59,8 @@ def html_report(
     >>> page.startswith("<!DOCTYPE html>"), "MWV_SVM" in page
     (True, True)
     """
-    try:
-        from jinja2 import ChoiceLoader, Environment, PackageLoader
-    except ImportError:
-        raise ModuleNotFoundError(
-            "The HTML report needs jinja2: pip install 'polychotomy[tool]'."
-        ) from None
+    needed("jinja2", "tool", "The HTML report needs jinja2")
+    from jinja2 import ChoiceLoader, Environment, PackageLoader
     from markupsafe import Markup
 
     environment = Environment(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
+
+from .extras import needed
 
 
 class Ticker(Protocol):
@@ -27,6 +30,12 @@ def progress(wanted: bool) -> Iterator[Ticker]:
         yield _silent
         return
     # Imported here, because most runs are short and show no bar.
+    try:
+        needed("rich", "tool", "Progress bars need rich")
+    except ModuleNotFoundError as error:
+        warnings.warn(f"{error} Going on without them.", stacklevel=3)
+        yield _silent
+        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as TimeLeft

@@ -9,6 +9,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
 
+from ..core.extras import needed
 from .executors import Backlog, OnDone, usable_cores
 from .units import Outcome, Unit
 from .work import perform
@@ -87,13 +88,9 @@ class DaskCluster:
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
-        try:
-            import dask
-            import distributed
-        except ImportError as error:
-            raise ImportError(
-                "A Dask cluster needs distributed: pip install 'polychotomy[cluster]'."
-            ) from error
+        distributed = needed("distributed", "cluster", "A Dask cluster needs distributed")
+        import dask
+
         if self.client is not None:
             yield self.client
             return

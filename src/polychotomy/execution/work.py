@@ -13,8 +13,9 @@ from importlib import metadata
 from time import perf_counter
 from typing import Any
 
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
+from ..core.versions import blas_in_use
 from ..native import NUMERICS_VERSION
 from .units import RESULTS_VERSION, MethodResult, Outcome, Unit
 
@@ -148,16 +149,11 @@ def versions() -> dict[str, str]:
     """
     packages = ("polychotomy", "numpy", "scipy", "scikit-learn")
     found = {name: metadata.version(name) for name in packages}
-    blas = {
-        f"{library['internal_api']} {library['version']} {library.get('architecture', '')}".strip()
-        for library in threadpool_info()
-        if library["user_api"] == "blas"
-    }
     return {
         **found,
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
-        "blas": ", ".join(sorted(blas)),
+        "blas": blas_in_use(),
     }
 
 

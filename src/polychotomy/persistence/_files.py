@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO
 
 from ..core import files
+from ..core.extras import needed
 from ..core.state import StateError
 from ._container import SCHEMA, SCHEMA_SHARE, json_object, pack, plain_zip, read_header, unpack
 from ._errors import ModelFileError
@@ -68,6 +69,7 @@ def save(
     """
     if not hasattr(file, "write"):
         files.refuse(file)
+    needed("skops", "files", "Model files need skops")
     data = _packed(model, feature_types, metadata)
     if hasattr(file, "write"):
         file.write(data)
@@ -114,6 +116,7 @@ def load(file: File, *, trusted: Iterable[type] = (), max_size: int = MAX_SIZE) 
     ProbabilisticSVC()
     """
     data = _read(file)
+    needed("skops", "files", "Model files need skops")
     try:
         header, model = _restored(data, max_size, list(trusted))
     except ModelFileError:

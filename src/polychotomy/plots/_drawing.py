@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.extras import needed
+
 # Petroff (2021), Accessible color sequences for data visualization: distinguishable with any
 # colour vision deficiency, and neither too light for white nor too dark for black.
 PALETTE = (
@@ -27,13 +29,7 @@ MARKERS = "os^Dv<>Ph8"
 
 def pyplot() -> Any:
     """Return ``matplotlib.pyplot``, imported on first use, or say how to install it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "Drawing needs matplotlib; install it with: pip install 'polychotomy[plot]'."
-        ) from error
-    return plt
+    return needed("matplotlib.pyplot", "plot", "Drawing needs matplotlib")
 
 
 def axes(ax: Any, width: float, height: float) -> Any:

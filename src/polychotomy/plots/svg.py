@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..core.extras import needed
+
 # Placeholder colours for matplotlib, used nowhere else; they are replaced by the page's own.
 INK, BOX, BAR = "#0f0e0d", "#0a0b0c", "#0b0c0d"
 PARTS = ("#1a1b1c", "#1b1c1d", "#1c1d1e")
@@ -37,14 +39,13 @@ STYLE: Any = {
 @contextmanager
 def page_style() -> Iterator[Any]:
     """Set matplotlib up for the page, and give what makes a figure of a size."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            "The figures of a report need matplotlib: pip install 'polychotomy[plot]', or write "
-            "Markdown or LaTeX tables, which do not."
-        ) from error
+    matplotlib = needed(
+        "matplotlib",
+        "plot",
+        "The figures of a report need matplotlib",
+        instead="write Markdown or LaTeX tables, which do not",
+    )
+    from matplotlib.figure import Figure
 
     def figure_of(width: float, height: float) -> Any:
         return Figure(figsize=(width, height), layout="constrained")

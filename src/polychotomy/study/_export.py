@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import files
+from ..core.extras import needed
 
 _NUMBERS = {"error", "nll", "seconds_shared", "seconds_own", "seconds_unit"}
 _INTEGERS = {"partition", "results_version"}
@@ -51,13 +52,9 @@ def write_csv(rows: list[dict[str, Any]], path: Path) -> None:
 
 def write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
     """Write rows of `Store.results` as Parquet, in the columns of the CSV."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError(
-            "Parquet needs pyarrow: pip install 'polychotomy[study]', or export CSV."
-        ) from error
+    pyarrow = needed("pyarrow", "files", "Parquet needs pyarrow", instead="export CSV")
+    from pyarrow import parquet
+
     types = {name: _arrow_type(pyarrow, name) for name in _columns(rows)}
     table = pyarrow.Table.from_pylist([_flat(row) for row in rows], pyarrow.schema(types.items()))
     with files.replacing(path) as stream:

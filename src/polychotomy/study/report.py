@@ -15,6 +15,7 @@ from typing import Any
 from .. import datasets
 from ..core import files
 from ..core.checks import listed
+from ..core.extras import needed
 from ..core.words import duration
 from ..execution.units import canonical
 from ..statistics import MethodRanking
@@ -201,6 +202,7 @@ def html_report(report: Report, results: StudyResults) -> str:
     -------
     page : str
     """
+    needed("jinja2", "tool", "The HTML report needs jinja2", instead="write Markdown")
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 

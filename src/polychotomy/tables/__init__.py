@@ -1,6 +1,6 @@
 """Tables with columns of several types: reading, finding out types, bringing into one form.
 
-Needs pandas and pyarrow: ``pip install 'polychotomy[tool]'``.
+Needs pandas and pyarrow: ``pip install 'polychotomy[files]'``.
 """
 
 from ._columns import Column, infer_column

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.extras import needed
+
 
 class TableError(ValueError):
     """A table cannot be used; the message is one sentence for the user.
@@ -20,10 +22,4 @@ class TableError(ValueError):
 
 def pandas_module() -> Any:
     """Return pandas, or raise an error that says how to install it."""
-    try:
-        import pandas
-    except ImportError:
-        raise ModuleNotFoundError(
-            "Tables need pandas and pyarrow: pip install 'polychotomy[tool]'."
-        ) from None
-    return pandas
+    return needed("pandas", "files", "Tables need pandas and pyarrow")

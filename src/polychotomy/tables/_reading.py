@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ..core.extras import needed
 from ._dialect import Dialect, find_dialect, unpacked
 from ._errors import TableError, pandas_module
 
@@ -187,15 +188,10 @@ def _copied(stream: BinaryIO) -> Iterator[BinaryIO]:
 
 
 def _parquet_names(stream: BinaryIO, name: str) -> tuple[str, ...]:
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise ModuleNotFoundError(
-            "Parquet files need pyarrow: pip install 'polychotomy[tool]'."
-        ) from None
+    parquet = needed("pyarrow.parquet", "files", "Parquet files need pyarrow")
     with _damaged_parquet_named(name):
         stream.seek(0)
-        found = pyarrow.parquet.ParquetFile(stream).schema_arrow.names
+        found = parquet.ParquetFile(stream).schema_arrow.names
     twice = sorted(one for one, count in Counter(found).items() if count > 1)
     if twice:
         raise TableError(f"{name} has two columns with the name {twice[0]!r}; rename one.")

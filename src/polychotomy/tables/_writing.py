@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ..core import files
+from ..core.extras import needed
 from ._dialect import NUMBER, NUMBER_WITH_COMMA
 from ._errors import pandas_module
 
@@ -125,8 +126,7 @@ class TableWriter:
         frame : DataFrame
             The rows; all pieces have the same columns.
         """
-        import pyarrow
-
+        pyarrow = needed("pyarrow", "files", "Writing tables needs pyarrow")
         table = pyarrow.Table.from_pandas(frame, schema=self._schema, preserve_index=False)
         first, self._schema = self._schema is None, table.schema
         if not self.parquet:
@@ -136,9 +136,9 @@ class TableWriter:
             self.stream.write(_csv(table))
             return
         if first:
-            import pyarrow.parquet
+            from pyarrow import parquet
 
-            self._writer = pyarrow.parquet.ParquetWriter(self.stream, table.schema)
+            self._writer = parquet.ParquetWriter(self.stream, table.schema)
         self._writer.write_table(table)
 
 
