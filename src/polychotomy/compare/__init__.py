@@ -1,11 +1,12 @@
 """Compare methods on your own data: a ranking, its uncertainty, and a recommendation."""
 
-from ._candidates import Candidate, Conditions, candidates, default_names
+from ._candidates import Candidate, candidates, default_names
 from ._compare import compare_methods, tuned_pipeline
 from ._comparison import MethodComparison
 from ._evaluation import Evaluation, evaluate_labels
 from ._explaining import RowExplanation, explain_row
 from ._judging import HeldOut
+from ._peers import Conditions
 from ._report import html_report
 
 __all__ = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from sklearn.base import clone
@@ -21,6 +22,7 @@ from ..machines import SVM, KernelLogisticRegression, guessed_seconds
 from ..pipe.classifier import PolychotomyClassifier
 from ..recipes import recipe, recipes
 from ..tuning.search import TwoStepSearchCV
+from ._peers import Conditions, peers
 
 PEERS = "scikit-learn"
 OURS = "polychotomy"
@@ -37,19 +39,6 @@ CITED = {
     "GALAR": "Galar, Fernández, Barrenechea, Bustince and Herrera",
     "VANGESTEL": "Van Gestel, Suykens, Lanckriet, Lambrechts, De Moor and Vandewalle (2002)",
 }
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """What a method is told: the size of the smallest class, a seed, and the threads."""
-
-    smallest_class: int = 5
-    random_state: int = 0
-    n_jobs: int | None = None
-
-    def folds(self, wanted: int) -> int | None:
-        """Return how many stratified folds are possible, at most those wanted; None for none."""
-        return min(wanted, self.smallest_class) if self.smallest_class >= 2 else None
 
 
 @dataclass(frozen=True)
@@ -77,6 +66,8 @@ class Candidate:
         From `Conditions` to an estimator that tunes itself. It expects scaled inputs.
     pipe : PolychotomyClassifier or None
         The pipe, if a sweep can tune it together with others.
+    quick : callable or None
+        From `Conditions` to an estimator that is not tuned, for a first answer.
 
     Examples
     --------
@@ -94,6 +85,7 @@ class Candidate:
     expected_seconds: Callable[[int, int], float]
     make: Callable[[Conditions], Any]
     pipe: PolychotomyClassifier | None = None
+    quick: Callable[[Conditions], Any] | None = None
 
     @property
     def sweep(self) -> str:
@@ -122,8 +114,7 @@ def candidates() -> dict[str, Candidate]:
     >>> [name for name, one in candidates().items() if one.family == "scikit-learn"]
     ['logistic', 'forest', 'boosting', 'calibrated_svc']
     """
-    known = {one.name: one for one in (*_pools(), *_tempered(), *_recipes(), *_peers())}
-    return known
+    return {one.name: one for one in (*_pools(), *_tempered(), *_recipes(), *_rivals())}
 
 
 def default_names() -> list[str]:
@@ -189,7 +180,8 @@ def _of_pipe(
         return times * pipe.expected_seconds(n_rows)
 
     make = _tuned(pipe, "nll" if probabilities else "duan2003")
-    return Candidate(name, words, paper, OURS, probabilities, True, seconds, make, pipe)
+    quick = partial(prepared, pipe)
+    return Candidate(name, words, paper, OURS, probabilities, True, seconds, make, pipe, quick)
 
 
 def _recipes() -> Iterable[Candidate]:
@@ -240,6 +232,20 @@ def _pool_seconds(pool: Any) -> Callable[[int, int], float]:
     return seconds
 
 
+def _rivals() -> Iterable[Candidate]:
+    # The numbers are multiples of `guessed_seconds`, the guess for any classifier.
+    for peer in peers():
+        seconds = _peer_seconds(peer.times)
+        yield Candidate(
+            *(peer.name, peer.words, "scikit-learn", PEERS, True, peer.storable),
+            *(seconds, peer.make, None, peer.quick),
+        )
+
+
+def _peer_seconds(times: float) -> Callable[[int, int], float]:
+    return lambda n_rows, n_features: times * guessed_seconds(n_rows)
+
+
 def _is_pool(one: Any) -> bool:
     """Return whether a recipe is a pool of several pipes."""
     return getattr(one, "build", None) is not None
@@ -259,68 +265,3 @@ def _recipe_maker(name: str) -> Callable[[Conditions], Any]:
         )
 
     return make
-
-
-def _peers() -> Iterable[Candidate]:
-    # The numbers are multiples of `guessed_seconds`, the guess for any classifier.
-    table: tuple[tuple[str, str, bool, float, Callable[[Conditions], Any]], ...] = (
-        ("logistic", "LogisticRegression, C tuned", True, 1.0, _logistic),
-        ("forest", "RandomForestClassifier, leaf size tuned", True, 3.0, _forest),
-        ("boosting", "HistGradientBoostingClassifier, learning rate tuned", False, 5.0, _boosting),
-        ("calibrated_svc", "CalibratedClassifierCV(SVC), C and gamma tuned", True, 3.5, _svc),
-    )
-    for name, words, storable, times, make in table:
-        seconds = _peer_seconds(times)
-        yield Candidate(name, words, "scikit-learn", PEERS, True, storable, seconds, make)
-
-
-def _peer_seconds(times: float) -> Callable[[int, int], float]:
-    return lambda n_rows, n_features: times * guessed_seconds(n_rows)
-
-
-def _searched(estimator: Any, grid: dict[str, list[Any]], folds: int | None) -> Any:
-    """Return a search by likelihood, or the estimator itself if no folds are possible."""
-    from sklearn.model_selection import GridSearchCV
-
-    if folds is None:
-        return estimator
-    return GridSearchCV(estimator, grid, scoring="neg_log_loss", cv=folds)
-
-
-def _logistic(conditions: Conditions) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    grid = {"C": [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]}
-    return _searched(LogisticRegression(max_iter=5000), grid, conditions.folds(5))
-
-
-def _forest(conditions: Conditions) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    forest = RandomForestClassifier(random_state=conditions.random_state, n_jobs=conditions.n_jobs)
-    return _searched(forest, {"min_samples_leaf": [1, 3, 10]}, conditions.folds(3))
-
-
-def _boosting(conditions: Conditions) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    boosting = HistGradientBoostingClassifier(
-        random_state=conditions.random_state, early_stopping=False
-    )
-    return _searched(boosting, {"learning_rate": [0.03, 0.1]}, conditions.folds(3))
-
-
-def _svc(conditions: Conditions) -> Any:
-    from sklearn.calibration import CalibratedClassifierCV
-    from sklearn.svm import SVC
-
-    if conditions.smallest_class < 2:
-        return None
-    # The training part of a 3-fold search has two thirds of the rows.
-    inner = max(2, min(3, conditions.smallest_class * 2 // 3))
-    svc = CalibratedClassifierCV(SVC(), cv=inner, ensemble=False)
-    grid: dict[str, list[Any]] = {
-        "estimator__C": [1.0, 10.0, 100.0],
-        "estimator__gamma": ["scale", 0.03],
-    }
-    return _searched(svc, grid, conditions.folds(3) if conditions.smallest_class > 3 else None)

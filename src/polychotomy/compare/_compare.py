@@ -18,10 +18,11 @@ from ..core.checks import one_of, positive_number
 from ..core.progress import Ticker, progress
 from ..core.types import IntArray
 from ..core.words import duration
-from ._candidates import Candidate, Conditions, choose, fastest_first
+from ._candidates import Candidate, choose, fastest_first
 from ._comparison import MethodComparison
 from ._deadline import Clock, OutOfTime, deadline
 from ._judging import HeldOut, Split, judge, make_split
+from ._peers import Conditions
 
 # The first round, before any time has been measured, may take this share of the limit.
 FIRST_ROUND = 0.4

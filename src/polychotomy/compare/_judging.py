@@ -17,7 +17,8 @@ from threadpoolctl import threadpool_limits
 from ..core import scores
 from ..core.types import FloatArray, IntArray
 from ..tuning.method_sweep import MethodSweep
-from ._candidates import Candidate, Conditions, prepared
+from ._candidates import Candidate, prepared
+from ._peers import Conditions
 
 
 @dataclass(frozen=True)
