@@ -56,6 +56,8 @@ DISTINCT = [
     classifier(tree(), "dense_random", "hamming"),
     classifier(RidgeClassifier(tol=1e-12), "sparse_random", pc.LossDecoding("squared", "ignored")),
     classifier(logistic(), "ordinal", "code_coupling"),
+    # nested codes
+    classifier(logistic(), pc.NestedCode("centroid")),
 ]
 # The same parts with other options, or put together in other ways.
 VARIANTS = [

@@ -210,9 +210,9 @@ def test_bad_budgets_and_weights_are_refused():
 
 
 def test_pools_are_refused_where_methods_share_machines():
-    with pytest.raises(ValueError, match="LS2 is a pool, which tunes its members itself"):
+    with pytest.raises(ValueError, match="LS2 is an ensemble, which shares no machines"):
         pc.MethodSweep(["PWC_PSVM", "LS2"]).fit(X, y)
-    with pytest.raises(ValueError, match="POOL is a pool with machines of its own"):
+    with pytest.raises(ValueError, match="POOL has machines of its own"):
         pc.recipe("POOL", machine=pc.SVM())
 
 

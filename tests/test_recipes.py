@@ -36,7 +36,7 @@ def test_every_recipe_learns_and_has_probabilities_where_it_says_so(name):
 
 def test_the_table_prints_a_line_for_every_recipe():
     lines = str(pc.recipes()).splitlines()
-    assert len(lines) == 58
+    assert len(lines) == 60
     columns = ["name", "code", "machine", "calibrator", "decoder", "probabilities", "paper"]
     assert lines[0].split() == columns
     assert next(list(row) for row in pc.recipes().rows()) == columns

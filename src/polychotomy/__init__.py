@@ -19,6 +19,7 @@ from .codes import (
     ErrorCorrectingCode,
     ExhaustiveCode,
     MinimalCode,
+    NestedCode,
     OneVsOne,
     OneVsRest,
     OrdinalCode,
@@ -29,6 +30,7 @@ from .core.margins import Margins
 from .decoding import (
     BayesianDecoding,
     BinaryTree,
+    BranchProduct,
     CodeCoupling,
     Context,
     DecisionGraph,
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from .core.versions import show_versions
     from .ensemble.metric import LearnedMetric
     from .ensemble.metric_classifier import MetricClassifier
+    from .ensemble.nested import NestedDichotomies
     from .ensemble.pool import PolychotomyPool
     from .persistence import load, save
     from .probabilistic_svc import ProbabilisticSVC
@@ -71,6 +74,7 @@ __all__ = [
     "SVM",
     "BayesianDecoding",
     "BinaryTree",
+    "BranchProduct",
     "Calibrator",
     "Code",
     "CodeCoupling",
@@ -95,6 +99,8 @@ __all__ = [
     "MethodSweep",
     "MetricClassifier",
     "MinimalCode",
+    "NestedCode",
+    "NestedDichotomies",
     "Nesting",
     "NoCalibration",
     "NonDominance",
@@ -131,6 +137,7 @@ _LATER = {
     "LearnedMetric": "ensemble.metric",
     "MethodSweep": "tuning.method_sweep",
     "MetricClassifier": "ensemble.metric_classifier",
+    "NestedDichotomies": "ensemble.nested",
     "PolychotomyPool": "ensemble.pool",
     "ProbabilisticSVC": "probabilistic_svc",
     "TwoStepSearchCV": "tuning.search",

@@ -13,11 +13,12 @@ from itertools import product
 from typing import Any
 
 from .calibration import NoCalibration, Platt
-from .codes import ErrorCorrectingCode, MinimalCode, OneVsOne, OneVsRest
+from .codes import ErrorCorrectingCode, MinimalCode, NestedCode, OneVsOne, OneVsRest
 from .core.checks import listed
 from .decoding import (
     BayesianDecoding,
     BinaryTree,
+    BranchProduct,
     DecisionGraph,
     Decoder,
     DynamicallyOrdered,
@@ -79,12 +80,12 @@ def recipe(
     paper : {"DUAN03", "DUAN05"}, default=None
         The paper whose tie rule to use, for methods that are in both; by default the first.
     **params : dict
-        Further parameters of `PolychotomyClassifier` (`PolychotomyPool` for LS2 and POOL), such as
-        `n_jobs` and `random_state`.
+        Further parameters of `PolychotomyClassifier` (`NestedDichotomies` for END_KLR,
+        `PolychotomyPool` for LS2 and POOL), such as `n_jobs` and `random_state`.
 
     Returns
     -------
-    classifier : PolychotomyClassifier, TwoStepSearchCV or PolychotomyPool
+    classifier : PolychotomyClassifier, TwoStepSearchCV, NestedDichotomies or PolychotomyPool
 
     Examples
     --------
@@ -201,11 +202,24 @@ def _full_pool(**params: Any) -> Any:
     return PolychotomyPool(**params)
 
 
+def _nested_ensemble(**params: Any) -> Any:
+    from .ensemble.nested import NestedDichotomies
+
+    return NestedDichotomies(KernelLogisticRegression(), **params)
+
+
+def _nested() -> Iterator[Recipe]:
+    machine, code = KernelLogisticRegression(), NestedCode("centroid")
+    papers = ("DUARTE12",)
+    yield Recipe("NDC_KLR", code, machine, NoCalibration(), BranchProduct(), papers)
+    yield Recipe("END_KLR", None, None, None, None, ("FRANK04",), _nested_ensemble)
+
+
 def _ours() -> Iterator[Recipe]:
     for name, build in (("LS2", _two_least_squares), ("POOL", _full_pool)):
         yield Recipe(name, None, None, None, None, ("ours",), build)
 
 
-for _family in (_duan, _galar, _van_gestel, _ours):
+for _family in (_duan, _galar, _van_gestel, _nested, _ours):
     for _one in _family():
         register_recipe(_one)

@@ -59,6 +59,7 @@ LENGTHS = {
     "dense_random": lambda m: min(math.ceil(10 * math.log2(m)), dense_existing(m)),
     "sparse_random": lambda m: min(math.ceil(15 * math.log2(m)), (3**m + 1) // 2 - 2**m),
     "ordinal": lambda m: m - 1,
+    "nested": lambda m: m - 1,
 }
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from polychotomy import (
     BayesianDecoding,
     BinaryTree,
+    BranchProduct,
     Codebook,
     CodeCoupling,
     Context,
@@ -23,6 +24,7 @@ from polychotomy import (
     LossDecoding,
     Margins,
     MaxWins,
+    NestedCode,
     Nesting,
     NonDominance,
     OneVsOne,
@@ -94,6 +96,7 @@ CASES = {
     "code_coupling-one_vs_one": Case(CodeCoupling(), OneVsOne()),
     "code_coupling-one_vs_rest": Case(CodeCoupling(), OneVsRest()),
     "code_coupling-dense": Case(CodeCoupling(), DenseRandomCode()),
+    "branch_product": Case(BranchProduct(), NestedCode()),
 }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .branches import Branches, find_branches
 from .registry import stored
 from .types import FloatArray, IntArray, SignArray, is_range
 
@@ -99,6 +100,11 @@ class Codebook:
             return None
         column: IntArray = self.matrix.argmax(axis=1)
         return column if len(np.unique(column)) == n_classes else None
+
+    @cached_property
+    def branches(self) -> Branches | None:
+        """The tree of a nested code, else None."""
+        return find_branches(self.matrix)
 
     @cached_property
     def all_trained(self) -> bool:

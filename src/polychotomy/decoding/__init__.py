@@ -22,6 +22,7 @@ Hamming             `HammingDecoding`                                      any
 loss function       `LossDecoding`                                         any
 Bayesian            `BayesianDecoding`                                     any
 (Zadrozny 2001)     `CodeCoupling`                                         any
+(Frank, Kramer)     `BranchProduct`                                        nested
 (our own)           `ShrunkSoftMax`                                        one-vs-one, -rest
 ==================  =====================================================  ==================
 """
@@ -29,6 +30,7 @@ Bayesian            `BayesianDecoding`                                     any
 from ..core.registry import parts
 from .base import Context, Decoder
 from .bayesian import BayesianDecoding
+from .branch_product import BranchProduct
 from .code_coupling import CodeCoupling
 from .coupling import PairwiseCoupling
 from .decision_graph import DecisionGraph
@@ -51,6 +53,7 @@ __all__ = [
     "DECODERS",
     "BayesianDecoding",
     "BinaryTree",
+    "BranchProduct",
     "CodeCoupling",
     "Context",
     "DecisionGraph",

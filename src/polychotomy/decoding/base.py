@@ -106,7 +106,7 @@ class Decoder(Part, BaseEstimator):
     name : str
         The name under which `register` registered it.
     codes : frozenset of str
-        The codes it is for: "one_vs_one", "one_vs_rest" or "any".
+        The codes it is for: "one_vs_one", "one_vs_rest", "nested" or "any".
     needs : frozenset of str
         What it reads: "probabilities" of the binary problems (without it, scores are enough),
         "scores" (never probabilities), "likelihoods" (variances, or else probabilities), and the
@@ -157,6 +157,7 @@ class Decoder(Part, BaseEstimator):
             "any" in self.codes
             or ("one_vs_one" in self.codes and codebook.pairs is not None)
             or ("one_vs_rest" in self.codes and codebook.rest is not None)
+            or ("nested" in self.codes and codebook.branches is not None)
         )
 
     def yields_probabilities(self, calibrated: bool) -> bool:

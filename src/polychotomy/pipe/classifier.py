@@ -88,15 +88,16 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         labels 0 and 1.
     code : Code, str, array-like or Codebook, default="one_vs_one"
         How the classes are split: "one_vs_one", "one_vs_rest", "minimal", "error_correcting",
-        "exhaustive", "dense_random", "sparse_random", "ordinal", a code object, or a matrix of -1,
-        0 and +1 with a row for every class.
+        "exhaustive", "dense_random", "sparse_random", "ordinal", "nested", a code object, or a
+        matrix of -1, 0 and +1 with a row for every class.
     calibrator : Calibrator, str or None, default="auto"
         How scores become probabilities: "platt", "isotonic", "none" (None), or an object. "auto"
         is "platt" if the decoder needs probabilities and the machine has no `predict_proba`, and
         "none" otherwise.
     decoder : Decoder or str, default="auto"
         How binary answers become classes: a name (see `polychotomy.decoding`) or an object. "auto"
-        couples probabilities: `PairwiseCoupling` for one-vs-one, `CodeCoupling` for any other code.
+        couples probabilities: `PairwiseCoupling` for one-vs-one, `BranchProduct` for nested codes,
+        `CodeCoupling` for any other code.
     tempering : None, "auto", bool or Tempering, default=None
         A last stage that sharpens or flattens the class probabilities: "auto" or True for
         `Tempering()`, None or False for none. It is fitted on out-of-fold class probabilities.
@@ -503,7 +504,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
 
     def _reads_inputs(self) -> bool:
         parts = _parts_of(self)
-        return parts is not None and "inputs" in parts.decoder.needs
+        return parts is not None and parts.reads_inputs
 
     def _fit(
         self,

@@ -64,7 +64,7 @@ def _checks(classifier: Any, parts: Parts) -> dict[str, Any]:
     finite: bool | str = True
     if get_tags(classifier).input_tags.allow_nan:
         finite = "allow-nan"
-    elif parts.machine.checks_inputs and "inputs" not in parts.decoder.needs:
+    elif parts.machine.checks_inputs and not parts.reads_inputs:
         # A wrapped classifier may impute, and reports itself what it does not accept.
         finite = False
     return {"accept_sparse": "csr", "ensure_all_finite": finite}
@@ -72,7 +72,7 @@ def _checks(classifier: Any, parts: Parts) -> dict[str, Any]:
 
 def _as_they_are(parts: Parts, X: Any) -> bool:
     """Whether inputs go to the machine unchanged: words, categories, named columns."""
-    if not parts.machine.checks_inputs or "inputs" in parts.decoder.needs:
+    if not parts.machine.checks_inputs or parts.reads_inputs:
         return False
     if issparse(X) or isinstance(X, AnyRows):
         return False

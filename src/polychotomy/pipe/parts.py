@@ -57,6 +57,11 @@ class Parts:
         )
 
     @property
+    def reads_inputs(self) -> bool:
+        """Whether the code or the decoder reads the inputs, which must be numbers then."""
+        return "inputs" in self.code.needs | self.decoder.needs
+
+    @property
     def yields_probabilities(self) -> bool:
         """Whether the pipe gives class probabilities."""
         return self.decoder.yields_probabilities(self.uses_probabilities)

@@ -13,6 +13,7 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
+from ..codes import CodeContext
 from ..core.checks import class_distribution, listed, one_of
 from ..core.codebook import Codebook
 from ..core.types import FloatArray
@@ -120,7 +121,7 @@ def start(
     routed = _route(classifier, sample_weight, fit_params)
     weights = row_weights(sample_weight, classifier.class_weight, X, numbers, classes)
     code_seed, machine_seed, decoder_seed = _seeds(classifier.random_state)
-    codebook = parts.code.build(len(classes), code_seed)
+    codebook = parts.code.build(len(classes), code_seed, CodeContext(classes, X, numbers, weights))
     check_together(parts, codebook)
     return Session(
         parts=parts,

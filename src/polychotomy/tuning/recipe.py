@@ -31,7 +31,8 @@ class Recipe:
     decoder : Decoder
         How binary answers become classes.
     papers : tuple of str
-        "DUAN03", "DUAN05", "GALAR" or "VANGESTEL"; "ours" for methods of this library.
+        "DUAN03", "DUAN05", "GALAR" or "VANGESTEL"; "FRANK04" and "DUARTE12" for nested
+        dichotomies (see `NestedCode`); "ours" for methods of this library.
     build : callable, default=None
         Makes the classifier of a method that is not a single pipe. The parts are None then.
 
@@ -62,8 +63,8 @@ class Recipe:
         if self.build is not None:
             if machine is not None:
                 raise ValueError(
-                    f"{self.name} is a pool with machines of its own. Omit machine, or give "
-                    "PolychotomyPool members with your machine."
+                    f"{self.name} has machines of its own. Omit machine, or give your machine to "
+                    "PolychotomyPool (in members) or to NestedDichotomies."
                 )
             return self.build(**params)
         calibrator = self.calibrator
@@ -127,7 +128,7 @@ class RecipeTable(dict[str, Recipe]):
     --------
     >>> import polychotomy
     >>> len(polychotomy.recipes())
-    57
+    59
     """
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -172,12 +173,12 @@ def find_recipe(name: str) -> Recipe:
 
 
 def find_pipe_recipe(name: str) -> Recipe:
-    """Return the recipe with a name; refuse pools, which are not a single pipe."""
+    """Return the recipe with a name; refuse ensembles, which are not a single pipe."""
     recipe = find_recipe(name)
     if recipe.build is not None:
         raise ValueError(
-            f"{recipe.name} is a pool, which tunes its members itself and shares no machines with "
-            f"other methods. Fit it separately: polychotomy.recipe({recipe.name!r}).fit(X, y)."
+            f"{recipe.name} is an ensemble, which shares no machines with other methods. Fit it "
+            f"separately: polychotomy.recipe({recipe.name!r}).fit(X, y)."
         )
     return recipe
 
