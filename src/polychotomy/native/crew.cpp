@@ -38,9 +38,12 @@ public:
             try {
                 threads_.emplace_back([this, t] { run(t); });
             } catch (const std::system_error&) {
+                if (threads_.empty()) {
+                    run(t);    // the system has no threads, as WebAssembly: no interrupts then
+                    return;
+                }
                 const std::lock_guard<std::mutex> lock(mutex_);
                 --n_busy_;
-                if (threads_.empty()) throw;
                 return;    // the threads that did start do all tasks
             }
         }
