@@ -239,7 +239,9 @@ def test_weights_of_zero_leave_rows_out_of_the_figures():
     ]
     one = pc.TwoStepSearchCV(pc.recipe("PWC_PSVM"), SMALL, None, cv=folds)
     one.fit(X, y, sample_weight=weights)
-    other = pc.TwoStepSearchCV(pc.recipe("PWC_PSVM"), SMALL, None, cv=3).fit(X[used], y[used])
+    other = pc.TwoStepSearchCV(pc.recipe("PWC_PSVM"), SMALL, None, cv=StratifiedKFold(3)).fit(
+        X[used], y[used]
+    )
     np.testing.assert_allclose(one.cv_results_["cv_nll"], other.cv_results_["cv_nll"])
 
 
@@ -402,7 +404,7 @@ def test_inputs_of_very_different_scales_are_warned_about(machine):
 def test_machines_that_choose_by_themselves_have_one_cell():
     X, y = PROBLEMS["blobs 3.0"]
     names = ["LSSVM_RBF_1vsA_Hamming", "LSSVM_RBF_1vsA_Bayes"]
-    sweep = pc.MethodSweep(names, cv=3).fit(X, y)
+    sweep = pc.MethodSweep(names, cv=StratifiedKFold(3)).fit(X, y)
     assert sweep.best_params_ == {name: {} for name in names}
     alone = pc.recipe(names[1]).fit(X, y)
     found = sweep.classifiers_[names[1]]

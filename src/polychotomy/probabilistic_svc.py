@@ -109,7 +109,8 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None, default=None
         Taken for compatibility: nothing is random.
     cv : int, splitter or iterable, default=5
-        The folds for the sigmoids.
+        The folds for the sigmoids. A number means stratified folds by what the rows hold, so
+        that the order of the rows does not matter.
     tempering : "auto", bool, Tempering or None, default="auto"
         The last stage, from class probabilities to better ones; see `Tempering`. None or False
         leaves it out, as in LIBSVM.
@@ -167,7 +168,7 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
     >>> clf = ProbabilisticSVC(C=10).fit(X, y)
     >>> clf.predict_proba(X[[0, 70]]).round(2)
     array([[1.  , 0.  , 0.  ],
-           [0.  , 0.51, 0.49]])
+           [0.  , 0.53, 0.47]])
     """
 
     fitted_state: ClassVar[dict[str, Field]] = {

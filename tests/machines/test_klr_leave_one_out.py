@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 import polychotomy as pc
 from polychotomy.machines.klr.columns import LARGEST_ERROR, UNTRUSTED_SHARE
-from polychotomy.pipe.folds import stratified_splits
+from polychotomy.pipe.folds import FoldRows
 
 
 class Spy(pc.Platt):
@@ -61,7 +61,7 @@ def test_columns_that_cannot_be_trusted_get_the_scores_of_folds():
     assert fallen[2]  # versicolor and virginica are not apart
     assert not fallen.all()
     expected = np.zeros_like(scores)
-    for train, test in stratified_splits(y, np.arange(150)):
+    for train, test in FoldRows(X, y, np.arange(150), None).stratified():
         refit = clone(clf).set_params(calibrator="none", cv=5).fit(X[train], y[train])
         expected[test] = refit.binary_scores(X[test])
     own = clf.codebook_.matrix[y] != 0

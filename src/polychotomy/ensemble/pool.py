@@ -22,7 +22,7 @@ from ..core.types import FloatArray
 from ..core.weights import class_numbers, refuse_mixed_labels, row_weights
 from ..machines import SVM, KernelLogisticRegression, guessed_seconds
 from ..pipe.classifier import PolychotomyClassifier
-from ..pipe.folds import split_rows
+from ..pipe.folds import FoldRows, split_rows
 from ..tempering.tempering import Tempering
 from ..tuning.search import TwoStepSearchCV
 from .members import Member, Rows, fit_members, last_step, member_probabilities, metric_key
@@ -57,7 +57,8 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
         the numbers of rows and inputs, not on the computer.
     cv : int, splitter or iterable, default=5
         The folds for the out-of-fold probabilities of members from other libraries, and of the
-        default members that need folds. Every row must be tested exactly once.
+        default members that need folds. Every row must be tested exactly once. A number means
+        stratified folds by content, as in `PolychotomyClassifier`.
     n_jobs : int, default=None
         How many members are fitted at once. Members that share a metric count as one.
     random_state : int, RandomState or None, default=None
@@ -161,7 +162,7 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
         classes, numbers = class_numbers(labels)
         weights = row_weights(sample_weight, None, X, numbers, classes)
         used = np.arange(len(labels)) if weights is None else np.flatnonzero(weights)
-        splits = split_rows(self.cv, X, numbers, used, classes, {})
+        splits = split_rows(self.cv, FoldRows(X, numbers, used, weights), classes, {})
         rows = Rows(X, labels, numbers, classes, weights, used, splits)
         kept = within_budget(members, self.budget, len(used), X.shape[1])
         fitted = self._fit_all(kept, rows)

@@ -22,6 +22,7 @@ from ..core.math import normalise
 from ..core.types import FloatArray, IntArray
 from ..decoding import Context, Decoder
 from ..tempering import Tempering
+from .folds import Splits
 from .out_of_fold import out_of_fold, out_of_fold_unseen
 from .parts import Parts
 from .session import Session
@@ -154,7 +155,7 @@ def fit_pipe(
         X=data.X[data.rows] if "inputs" in needs else None,
         training=_training_margins(pipe, data) if "training_scores" in needs else None,
         held_out=held_out,
-        folds=fold_numbers(splits, data.rows),
+        folds=_decoder_folds(session, splits),
         refit=lambda rows, columns: train_nested(data, data.rows[rows], columns),
         random_state=session.decoder_seed,
     )
@@ -178,6 +179,7 @@ def calibrate_pipe(pipe: FittedPipe, session: Session, n_jobs: int | None) -> Fi
         X=data.X,
         training=pipe.calibrated(margins),
         held_out=margins,
+        folds=_decoder_folds(session, []),
         random_state=session.decoder_seed,
         sizes=pipe.class_sizes,
     )
@@ -195,6 +197,15 @@ def _with_calibrator(
         assert margins is not None
         calibrator.fit(margins, pipe.codebook.labels(y), weights)
     return replace(pipe, calibrator=calibrator)
+
+
+def _decoder_folds(session: Session, splits: Splits) -> IntArray | None:
+    """Return the fold of every row, for decoders that learn; None if there are none."""
+    data = session.data
+    if not splits and "held_out_scores" in session.parts.decoder.needs:
+        # Leave-one-out scores and scores of rows that no machine has seen.
+        splits = data.fold_rows.stratified()
+    return fold_numbers(splits, data.rows)
 
 
 def _training_margins(pipe: FittedPipe, data: TrainingSet) -> Margins:

@@ -8,6 +8,7 @@ set of folds, so that the machines are trained once for all of them.
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -15,30 +16,100 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.checks import listed
-from ..core.types import IntArray
+from ..core.contents import content_keys
+from ..core.types import FloatArray, IntArray
 
 Splits = list[tuple[IntArray, IntArray]]
 
 
-def split_rows(
-    cv: Any,
-    X: Any,
-    y: IntArray,
-    rows: IntArray,
-    classes: NDArray[Any],
-    split_params: dict[str, Any],
-) -> Splits:
-    """Split `rows` into folds, as lists of training and test rows.
+class FoldRows:
+    """The rows to be split into folds, in an order that depends on what they hold.
+
+    Note: a number of folds means stratified folds by the rows' content. scikit-learn's folds depend
+    on the order of the rows: refitting on permuted rows moved probabilities by up to 0.09 (see
+    `benchmarks/folds.py`), and shuffling with `random_state` would still depend on the order.
+    Equal rows of a class are spread over the folds: in one fold together, machines of discrete
+    inputs would be judged on combinations that they have never seen.
 
     Parameters
     ----------
-    cv : int, splitter or iterable
-        As in scikit-learn; every row must be tested exactly once. The pairs of an iterable
-        hold row numbers of `X`.
     X, y : array-like
         All rows and their class numbers.
     rows : ndarray
         The rows in use.
+    weights : ndarray or None
+        The weights of all rows; they order rows that are equal otherwise.
+    pairwise : bool, default=False
+        Whether X is a square kernel matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polychotomy.pipe.folds import FoldRows
+    >>> X, y = np.arange(8.0)[:, None], np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    >>> for _, test in FoldRows(X, y, np.arange(8), None).stratified(2):
+    ...     print(test)
+    [0 3 5 7]
+    [1 2 4 6]
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: IntArray,
+        rows: IntArray,
+        weights: FloatArray | None,
+        pairwise: bool = False,
+    ) -> None:
+        self.X, self.y, self.rows, self.weights, self.pairwise = X, y, rows, weights, pairwise
+
+    @property
+    def used_labels(self) -> IntArray:
+        """The class numbers of the rows in use."""
+        return self.y[self.rows]
+
+    @cached_property
+    def order(self) -> IntArray:
+        """The rows in use by class and content; objects without visible content as they stand."""
+        X, rows = self.X, self.rows
+        if len(rows) < len(self.y):
+            X = X[rows][:, rows] if self.pairwise else X[rows]
+        keys: list[Any] = list(content_keys(X, self.pairwise) or ())[::-1]
+        if self.weights is not None:
+            keys.insert(0, self.weights[rows])
+        order: IntArray = rows[np.lexsort((*keys, self.used_labels))]
+        return order
+
+    def stratified(self, n_splits: int = 5) -> Splits:
+        """Split the rows into stratified folds, by dealing them out in their order.
+
+        There are fewer than `n_splits` if no class has that many rows, and none if no class has
+        two. Sizes of folds differ by one row at most, and so do the numbers of rows of a class.
+        """
+        n_splits = int(min(n_splits, np.bincount(self.used_labels).max(initial=0)))
+        if n_splits < 2:
+            return []
+        fold = np.full(len(self.y), -1)
+        fold[self.order] = np.arange(len(self.order)) % n_splits
+        used = fold[self.rows]
+        return [
+            (self.rows[used != number], self.rows[used == number]) for number in range(n_splits)
+        ]
+
+
+def split_rows(
+    cv: Any, data: FoldRows, classes: NDArray[Any], split_params: dict[str, Any]
+) -> Splits:
+    """Split rows into folds, as lists of training and test rows.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+        A number means stratified folds by content, see `FoldRows`. A splitter and an iterable mean
+        what they mean in scikit-learn; every row must be tested exactly once. The pairs of an
+        iterable hold row numbers of `X`.
+    data : FoldRows
+        The rows.
     classes : ndarray
         The class labels, for messages.
     split_params : dict
@@ -52,47 +123,27 @@ def split_rows(
     # Imported here: at the top of the module it would double the import time of the library.
     from sklearn.model_selection import check_cv
 
+    rows, y = data.rows, data.used_labels
     if isinstance(cv, Integral):
-        cv = _fitting_number(int(cv), y[rows], classes)
-        if cv < 2:
-            return []
-    params = {name: _cut(value, rows, len(y)) for name, value in split_params.items()}
-    with warnings.catch_warnings():
-        # `_fitting_number` has already warned about small classes, by name.
-        warnings.filterwarnings("ignore", message="The least populated class", append=False)
-        if hasattr(cv, "split") or isinstance(cv, Integral):
-            splitter = check_cv(cv, y[rows], classifier=True)
-            pairs = [
-                (rows[train], rows[test])
-                for train, test in splitter.split(X[rows], y[rows], **params)
-            ]
-        else:
-            pairs = [
-                (_used(train, rows, "cv"), _used(test, rows, "cv"))
-                for train, test in check_cv(cv).split()
-            ]
+        _check_number(int(cv), y, classes)
+        return data.stratified(int(cv))
+    if hasattr(cv, "split"):
+        params = {name: _cut(value, rows, len(data.y)) for name, value in split_params.items()}
+        with warnings.catch_warnings():
+            # Small classes are no problem of the pipe; numbers of folds warn about them by name.
+            warnings.filterwarnings("ignore", message="The least populated class", append=False)
+            found = list(check_cv(cv, y, classifier=True).split(data.X[rows], y, **params))
+        pairs = [(rows[train], rows[test]) for train, test in found]
+    else:
+        pairs = [
+            (_used(train, rows, "cv"), _used(test, rows, "cv"))
+            for train, test in check_cv(cv).split()
+        ]
     _check_partition(pairs, rows)
     return pairs
 
 
-def stratified_splits(y: IntArray, rows: IntArray, n_splits: int = 5) -> Splits:
-    """Split `rows` into stratified folds.
-
-    There are fewer than `n_splits` if no class has that many rows, and none if no class has two.
-    For parts that can handle a class whose rows are all in one fold.
-    """
-    from sklearn.model_selection import check_cv
-
-    n_splits = int(min(n_splits, np.bincount(y[rows]).max(initial=0)))
-    if n_splits < 2:
-        return []
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The least populated class", append=False)
-        splitter = check_cv(n_splits, y[rows], classifier=True)
-        return [(rows[train], rows[test]) for train, test in splitter.split(rows, y[rows])]
-
-
-def _fitting_number(n_splits: int, y: IntArray, classes: NDArray[Any]) -> int:
+def _check_number(n_splits: int, y: IntArray, classes: NDArray[Any]) -> None:
     if n_splits < 2:
         raise ValueError(f"cv must be at least 2 folds, got cv={n_splits}.")
     sizes = np.bincount(y, minlength=len(classes))
@@ -107,7 +158,6 @@ def _fitting_number(n_splits: int, y: IntArray, classes: NDArray[Any]) -> int:
             UserWarning,
             stacklevel=5,
         )
-    return int(min(n_splits, sizes.max()))
 
 
 def _used(index: Any, rows: IntArray, name: str) -> IntArray:

@@ -9,7 +9,7 @@ import numpy as np
 from ..core.margins import Margins
 from ..core.types import FloatArray
 from .cross_fit import FoldPlan, TrialBatch
-from .folds import Splits, stratified_splits
+from .folds import Splits
 from .session import Session
 from .training import BinaryMachines, TrainingSet, Trial, left_out_margins, try_once
 
@@ -49,7 +49,7 @@ def out_of_fold(
     own = parts.uses_probabilities and not parts.calibrator.learns
     asks_machines = own or "training_scores" in parts.decoder.needs
     if session.leave_one_out:
-        splits = stratified_splits(data.y, data.rows)
+        splits = data.fold_rows.stratified()
     if not splits:
         return None
     if folds:
@@ -77,7 +77,7 @@ def out_of_fold_unseen(
 
     Calibrators and decoders are cross-fitted over five stratified folds.
     """
-    splits = stratified_splits(session.data.y, session.data.rows)
+    splits = session.data.fold_rows.stratified()
     if not splits:
         return None
     return _class_scores(session, splits, _cut(margins, session.data, splits, machines))

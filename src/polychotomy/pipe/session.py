@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
@@ -19,7 +19,7 @@ from ..core.codebook import Codebook
 from ..core.types import FloatArray
 from ..core.weights import class_numbers, refuse_mixed_labels, row_weights
 from ..machines import LeavesOneOut, TrainingOptions
-from .folds import Splits, split_rows
+from .folds import FoldRows, Splits, split_rows
 from .inputs import checked_rows
 from .parts import Parts, check_together, resolve
 from .training import Prepared, TrainingSet
@@ -74,8 +74,7 @@ class Session:
                     "number of folds."
                 )
             return []
-        data = self.data
-        return split_rows(self.cv, data.X, data.y, data.rows, self.classes, self.split_params)
+        return split_rows(self.cv, self.data.fold_rows, self.classes, self.split_params)
 
 
 @dataclass(frozen=True)
@@ -123,6 +122,8 @@ def start(
     code_seed, machine_seed, decoder_seed = _seeds(classifier.random_state)
     codebook = parts.code.build(len(classes), code_seed, CodeContext(classes, X, numbers, weights))
     check_together(parts, codebook)
+    rows = np.arange(len(numbers)) if weights is None else np.flatnonzero(weights)
+    pairwise = get_tags(classifier).input_tags.pairwise
     return Session(
         parts=parts,
         data=TrainingSet(
@@ -130,7 +131,7 @@ def start(
             codebook=codebook,
             X=X,
             y=numbers,
-            rows=np.arange(len(numbers)) if weights is None else np.flatnonzero(weights),
+            rows=rows,
             weights=weights,
             machine_weights=_machine_weights(classifier, parts, routed, X, numbers, classes),
             options=TrainingOptions(
@@ -141,6 +142,7 @@ def start(
                 counts=row_weights(routed.machine_weight, None, X, numbers, classes),
             ),
             prepared=Prepared(parts.machine, codebook, X, numbers),
+            fold_rows=FoldRows(X, numbers, rows, weights, pairwise),
         ),
         classes=classes,
         priors=_priors(classifier.priors, parts, classes),
@@ -175,6 +177,7 @@ def restart(
     if weights is not None:
         used = weights > 0
         X, numbers, weights = X[used], numbers[used], weights[used]
+    rows = np.arange(len(numbers))
     return Session(
         parts=parts,
         data=TrainingSet(
@@ -182,11 +185,12 @@ def restart(
             codebook=codebook,
             X=X,
             y=numbers,
-            rows=np.arange(len(numbers)),
+            rows=rows,
             weights=weights,
             machine_weights=None,
             options=TrainingOptions(n_jobs=classifier.n_jobs),
             prepared=Prepared(parts.machine, codebook, X, numbers),
+            fold_rows=FoldRows(X, numbers, rows, weights),
         ),
         classes=classes,
         priors=None,

@@ -16,7 +16,7 @@ from ..core.registry import stored
 from ..core.state import Array, Field, Holds, Indices, Sizes, require
 from ..core.types import FloatArray, IntArray, SignArray
 from ..machines import ColumnMachine, FollowsPath, LeavesOneOut, LeftOut, TrainingOptions
-from .folds import Splits, stratified_splits
+from .folds import FoldRows, Splits
 
 
 class Prepared:
@@ -80,6 +80,7 @@ class TrainingSet:
     machine_weights: FloatArray | None
     options: TrainingOptions
     prepared: Prepared
+    fold_rows: FoldRows
 
     @property
     def state(self) -> Any:
@@ -336,7 +337,7 @@ def leave_one_out_scores(data: TrainingSet, full: BinaryMachines) -> LeftOut:
         full.fitted, data.state, data.labels, data.rows, data.machine_weights, data.options
     )
     columns = np.flatnonzero(~left_out.trusted)
-    splits = stratified_splits(data.y, data.rows) if len(columns) else []
+    splits = data.fold_rows.stratified() if len(columns) else []
     if not splits:
         return left_out
     labels, scores = data.labels[:, columns], left_out.scores.copy()

@@ -112,8 +112,8 @@ def compare_decoders(
     >>> clf = PolychotomyClassifier(LogisticRegression(), code="one_vs_rest")
     >>> print(compare_decoders(clf, X, y, ["winner_takes_all", "code_coupling"]))
     decoder              error      nll    brier
-    WinnerTakesAll()    0.0600   0.2978   0.1570
-    CodeCoupling()      0.0600   0.3067   0.1603
+    WinnerTakesAll()    0.0533   0.2916   0.1519
+    CodeCoupling()      0.0533   0.3037   0.1577
     """
     session = start(clone(clf), X, y, sample_weight, fit_params)
     splits = session.split()

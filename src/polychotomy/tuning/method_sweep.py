@@ -62,9 +62,9 @@ class MethodSweep(TakesCallbacks, BaseEstimator):
     >>> sweep = MethodSweep(["MWV_SVM", "PWC_PSVM", "WTA_SVM"]).fit(scale(X), y)
     >>> for name, params in sweep.best_params_.items():
     ...     print(name, params)
-    MWV_SVM {'machine__C': 400.0, 'machine__sigma2': 1000.0}
-    PWC_PSVM {'machine__C': 60.0, 'machine__sigma2': 20.0}
-    WTA_SVM {'machine__C': 4.0, 'machine__sigma2': 6.0}
+    MWV_SVM {'machine__C': 800.0, 'machine__sigma2': 60.0}
+    PWC_PSVM {'machine__C': 40.0, 'machine__sigma2': 60.0}
+    WTA_SVM {'machine__C': 200.0, 'machine__sigma2': 80.0}
     >>> sorted(sweep.seconds_)
     ['SVM, one_vs_one', 'SVM, one_vs_rest']
     """
