@@ -35,7 +35,7 @@ def content_keys(X: Any, pairwise: bool = False) -> tuple[Keys, ...] | None:
 
     Parameters
     ----------
-    X : ndarray, CSR matrix or AnyRows
+    X : ndarray, CSR matrix, list, data frame or AnyRows
         The rows.
     pairwise : bool, default=False
         Whether X is a square kernel matrix. Its columns are permuted with its rows, so that the
@@ -58,10 +58,11 @@ def content_keys(X: Any, pairwise: bool = False) -> tuple[Keys, ...] | None:
     """
     if pairwise:
         return (_pairwise_keys(X),)
-    if isinstance(X, AnyRows):
-        return _keys_of_anything(X.value)
     if issparse(X):
         return _sparse_keys(csr_array(X))
+    X = X.value if isinstance(X, AnyRows) else X
+    if getattr(getattr(X, "dtype", None), "kind", "O") not in "biuf":
+        return _keys_of_anything(X)
     X = np.asarray(X)
     return _dense_keys(X.reshape(len(X), -1))
 

@@ -16,7 +16,7 @@ from ..core.checks import one_of
 from ..core.registry import stored
 from ..core.state import INPUTS, Field, Instance, IsA, Labels
 from ..core.types import FloatArray, IntArray
-from ..pipe.folds import stratified_splits
+from ..pipe.folds import FoldRows
 
 WAYS = ("folds", "out of bag")
 
@@ -114,7 +114,9 @@ class SmallSearch(ClassifierMixin, BaseEstimator):
         return self
 
     def _by_folds(self, cells: list[dict[str, Any]], rows: _Rows) -> tuple[dict[str, Any], Any]:
-        splits = stratified_splits(rows.numbers, np.arange(len(rows.y)), self.cv)
+        splits = FoldRows(rows.X, rows.numbers, np.arange(len(rows.y)), rows.weights).stratified(
+            self.cv
+        )
         best = 0
         if splits and len(cells) > 1:
             nll = np.array(
