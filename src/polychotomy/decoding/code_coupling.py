@@ -34,7 +34,8 @@ class CodeCoupling(Decoder):
     Notes
     -----
     Without don't-cares the problem is convex in p. With don't-cares and sides of several classes it
-    can have more than one minimum; the one reached from the uniform distribution is returned.
+    can have more than one minimum; the one reached from the uniform distribution is returned. For
+    one-vs-rest codes the problem separates into one scalar equation for each row.
 
     Note: without the pull, the result for a code that does not determine p would depend on where
     the iteration starts and on rounding. Refusing such codes would leave the minimal code without
@@ -73,7 +74,10 @@ class CodeCoupling(Decoder):
         positive_number(self.pull, "pull")
 
     def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
-        assert margins.probability is not None
-        p, n_unconverged = native.couple_code(margins.probability, codebook.matrix, pull=self.pull)
+        r, column = margins.probability, codebook.rest
+        assert r is not None
+        if column is not None:
+            return native.couple_one_vs_rest(r[:, column], self.pull)
+        p, n_unconverged = native.couple_code(r, codebook.matrix, pull=self.pull)
         warn_unconverged(n_unconverged, type(self).__name__)
         return p

@@ -41,6 +41,10 @@ def couple_code(
     tolerance: float,
     max_iterations: int,
 ) -> int: ...
+
+LARGEST_REST_PULL: float
+
+def couple_one_vs_rest(r: NDArray[float64], p: NDArray[float64], pull: float) -> None: ...
 def fit_platt(
     scores: NDArray[float64],
     labels: NDArray[int8],

@@ -10,6 +10,7 @@
 #include "pairwise.hpp"
 #include "platt.hpp"
 #include "recycled.hpp"
+#include "rest_coupling.hpp"
 #include "voting.hpp"
 
 namespace polychotomy {
@@ -96,6 +97,18 @@ size_t couple_code(const Matrix& r, const SignMatrix& matrix, const MatrixOut& p
     return n_unconverged;
 }
 
+void couple_one_vs_rest(const Matrix& r, const MatrixOut& p, double pull) {
+    require(r.shape(1) >= 2, "There must be at least two classes.");
+    require(r.shape(0) == p.shape(0) && r.shape(1) == p.shape(1), "r and p must have one shape.");
+    require(pull > 0.0 && pull <= largest_rest_pull, "pull must be in (0, 1e-6].");
+    bool valid;
+    {
+        nb::gil_scoped_release release;
+        valid = polychotomy::couple_one_vs_rest(r.data(), r.shape(0), r.shape(1), pull, p.data());
+    }
+    require(valid, not_probabilities);
+}
+
 void fit_platt(const Array<const double, 3>& scores, const SignMatrix& labels,
                const nb::object& weights, const RowArray& rows,
                const RowArray& ends, int max_iterations, size_t n_threads,
@@ -158,6 +171,9 @@ NB_MODULE(_core, module) {
     module.def("couple_code", &face::couple_code, "r"_a.noconvert(), "matrix"_a.noconvert(),
                "p"_a.noconvert(), "column_weights"_a.none(), "pull"_a, "tolerance"_a,
                "max_iterations"_a);
+    module.def("couple_one_vs_rest", &face::couple_one_vs_rest, "r"_a.noconvert(),
+               "p"_a.noconvert(), "pull"_a);
+    module.attr("LARGEST_REST_PULL") = largest_rest_pull;
     module.def("fit_platt", &face::fit_platt, "scores"_a.noconvert(), "labels"_a.noconvert(),
                "weights"_a.none(), "rows"_a.noconvert(), "ends"_a.noconvert(),
                "max_iterations"_a, "n_threads"_a, "result"_a.noconvert());
