@@ -16,13 +16,16 @@ PATHS = """
     polychotomy.comparing candidates compare_methods default_names evaluate_labels explain_row
     polychotomy.comparing html_report tuned_pipeline
     polychotomy.datasets Dataset Facts facts load names
+    polychotomy.decisions CostClassifier LabelShift PredictionSets RejectClassifier
+    polychotomy.decisions cost_table estimate_frequencies mean_cost reweighted risk_coverage
+    polychotomy.decisions set_report
     polychotomy.decoding DECODERS Decoder Context
     polychotomy.kernels Kernel SharedRows
     polychotomy.machines LSSVM SVM KernelLogisticRegression
     polychotomy.persistence ModelFileError describe load save
     polychotomy.plots CodebookDisplay DecisionRegionDisplay FeatureWeightsDisplay PairwiseDisplay
-    polychotomy.plots ReliabilityDisplay SearchSurfaceDisplay decision_regions reliability_curves
-    polychotomy.plots search_surface
+    polychotomy.plots ReliabilityDisplay RiskCoverageDisplay SearchSurfaceDisplay
+    polychotomy.plots decision_regions reliability_curves search_surface
     polychotomy.study CriticalDifferenceDisplay
     polychotomy.study.cluster DaskCluster
     polychotomy.study.critical_difference CriticalDifferenceDisplay
@@ -53,7 +56,7 @@ def test_documented_paths(module, names):
 
 
 @pytest.mark.parametrize(
-    "name", ["comparing", "datasets", "persistence", "plots", "study", "tables"]
+    "name", ["comparing", "datasets", "decisions", "persistence", "plots", "study", "tables"]
 )
 def test_packages_are_attributes(name):
     assert getattr(polychotomy, name).__name__.startswith("polychotomy.")

@@ -150,6 +150,7 @@ _PACKAGES = (
     "compare",
     "comparing",
     "datasets",
+    "decisions",
     "persistence",
     "plots",
     "statistics",

@@ -350,6 +350,29 @@ class Labels(Field):
         require(same, owner, f"has {name} of another number")
 
 
+class Distinct(Field):
+    """Labels that are distinct, in any order and of any types, such as actions.
+
+    Parameters
+    ----------
+    letter : str
+        The letter of their number.
+    """
+
+    def __init__(self, letter: str, *, optional: bool = False) -> None:
+        super().__init__(optional=optional)
+        self.letter = letter
+
+    def check(self, state: State, owner: Any, name: str, value: Any, sizes: Sizes) -> None:
+        """Check that they are distinct."""
+        require(type(value) is np.ndarray and value.ndim == 1, owner, f"has no valid {name}")
+        plain = all(isinstance(each, str | int | float | type(None)) for each in value.tolist())
+        distinct = plain and len(set(value.tolist())) == len(value) > 0
+        require(distinct, owner, f"has {name} that are not distinct")
+        same = sizes.setdefault(self.letter, len(value)) == len(value)
+        require(same, owner, f"has {name} of another number")
+
+
 class Names(Field):
     """An array of strings, one name per input."""
 

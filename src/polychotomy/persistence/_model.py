@@ -137,5 +137,14 @@ def _try_out(estimator: Any) -> None:
         if hasattr(estimator, "predict_proba"):
             estimator.predict_proba(row)
         repr(estimator)
-    if answer.shape != (1,) or answer[0] not in estimator.classes_:
+    if answer.shape != (1,) or answer[0] not in _possible_answers(estimator).tolist():
         raise StateError("The model", "predicts a value that is not one of its classes")
+
+
+def _possible_answers(estimator: Any) -> Any:
+    """Return what an estimator may predict: its classes, or the actions of a decision."""
+    if hasattr(estimator, "steps"):
+        return _possible_answers(estimator.steps[-1][1])
+    if hasattr(estimator, "best_estimator_"):
+        return _possible_answers(estimator.best_estimator_)
+    return getattr(estimator, "actions_", estimator.classes_)

@@ -23,7 +23,7 @@ OWN_PACKAGE = __name__.partition(".")[0]
 # The packages of classes that a model file may hold; some are imported only when needed.
 PACKAGES = (
     *("core", "kernels", "codes", "machines", "calibration", "decoding", "tempering"),
-    *("pipe", "tuning", "ensemble", "probabilistic_svc"),
+    *("pipe", "tuning", "ensemble", "decisions", "probabilistic_svc"),
 )
 
 
@@ -42,6 +42,7 @@ SKLEARN = _names(
         "sklearn.dummy": "DummyClassifier",
         "sklearn.ensemble": "ExtraTreesClassifier RandomForestClassifier",
         "sklearn.feature_selection": "VarianceThreshold",
+        "sklearn.frozen": "FrozenEstimator",
         "sklearn.impute": "MissingIndicator SimpleImputer",
         "sklearn.isotonic": "IsotonicRegression",
         "sklearn.linear_model": "LogisticRegression RidgeClassifier",

@@ -16,6 +16,7 @@ from .reliability import (
     ReliabilityDisplay,
     reliability_curves,
 )
+from .risk_coverage import RiskCoverageDisplay
 from .search_surface import SearchSurface, SearchSurfaceDisplay, search_surface
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "ReliabilityCurve",
     "ReliabilityCurves",
     "ReliabilityDisplay",
+    "RiskCoverageDisplay",
     "SearchSurface",
     "SearchSurfaceDisplay",
     "decision_regions",

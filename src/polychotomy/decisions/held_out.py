@@ -1,0 +1,285 @@
+"""Class probabilities of rows that the classifier has not seen, for rules that are learned."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.utils import (
+    _safe_indexing,
+    assert_all_finite,
+    column_or_1d,
+    get_tags,
+    indexable,
+)
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.multiclass import check_classification_targets
+
+from ..core.types import FloatArray, IntArray
+from ..core.weights import class_numbers, refuse_mixed_labels
+from ..pipe.folds import Splits, split_rows
+from ..pipe.inputs import refuse_several_outputs
+from .inputs import class_probabilities
+
+# The pipe's own out-of-fold probabilities come before these stages.
+LATER_STAGES = ("tempering", "priors")
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Class probabilities of rows by a classifier that has not seen them, and their classes.
+
+    Attributes
+    ----------
+    p : ndarray of shape (n_rows, n_classes)
+        The probabilities.
+    y : ndarray of int of shape (n_rows,)
+        The class numbers.
+    weights : ndarray of shape (n_rows,) or None
+        The weights of the rows, if `fit` was given any.
+    """
+
+    p: FloatArray
+    y: IntArray
+    weights: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The training rows of a decision, and the classifier to be fitted to them.
+
+    Attributes
+    ----------
+    estimator : classifier
+        A copy of the user's classifier.
+    X : array-like
+        The inputs, as the user gave them: the classifier checks them.
+    y : ndarray of shape (n_rows,)
+        The labels.
+    numbers : ndarray of int of shape (n_rows,)
+        The class numbers.
+    classes : ndarray of shape (n_classes,)
+        The labels of the classes.
+    fit_params, split_params : dict
+        What goes to the classifier's `fit` and to the splitter.
+    """
+
+    estimator: Any
+    X: Any
+    y: NDArray[Any]
+    numbers: IntArray
+    classes: NDArray[Any]
+    fit_params: dict[str, Any]
+    split_params: dict[str, Any]
+
+    @property
+    def weights(self) -> FloatArray | None:
+        """The weights of the rows, if there are any."""
+        given = self.fit_params.get("sample_weight")
+        return None if given is None else np.asarray(given, dtype=np.float64)
+
+    def fit(self, rows: IntArray | None = None) -> Any:
+        """Fit the classifier to all rows, or to some."""
+        if rows is None:
+            return self.estimator.fit(self.X, self.y, **self.fit_params)
+        params = {key: _cut(value, rows, len(self.y)) for key, value in self.fit_params.items()}
+        return self.estimator.fit(_safe_indexing(self.X, rows), self.y[rows], **params)
+
+    def held_out(self, fitted: Any, rows: IntArray) -> HeldOut:
+        """Return what a fitted classifier says of rows that it has not seen."""
+        p = probabilities_of(fitted, _safe_indexing(self.X, rows), self.classes)
+        weights = None if self.weights is None else self.weights[rows]
+        return HeldOut(p, self.numbers[rows], weights)
+
+    def fit_held_out(self, cv: Any, n_jobs: int | None = None) -> tuple[Any, HeldOut]:
+        """Fit the classifier to all rows, and return probabilities of rows it has not seen.
+
+        Parameters
+        ----------
+        cv : int, splitter, iterable or None
+            The folds. None: the out-of-fold probabilities that a classifier of this library has
+            anyway, five folds for any other classifier.
+        n_jobs : int, default=None
+            How many folds are fitted at once.
+
+        Returns
+        -------
+        fitted : classifier
+            Fitted to all rows.
+        held_out : HeldOut
+            The rows of positive weight.
+        """
+        used = np.arange(len(self.y)) if self.weights is None else np.flatnonzero(self.weights)
+        if is_frozen(self.estimator):
+            return self.estimator, self.held_out(self.estimator, used)
+        if cv is None and gives_out_of_fold(self.estimator):
+            p = _fit_own(self.estimator, self.X, self.y, self.fit_params)
+            _refuse_none(p is not None)
+            assert p is not None
+            weights = None if self.weights is None else self.weights[used]
+            return self.estimator, HeldOut(p, self.numbers[used], weights)
+        _refuse_none(np.bincount(self.numbers).max() >= 2)
+        folds = 5 if cv is None else cv
+        rows = np.arange(len(self.y))
+        empty = np.zeros((len(rows), 1))
+        splits = split_rows(folds, empty, self.numbers, rows, self.classes, self.split_params)
+        p = self._cross_fitted(splits, n_jobs)
+        weights = None if self.weights is None else self.weights[used]
+        return self.fit(), HeldOut(p[used], self.numbers[used], weights)
+
+    def _cross_fitted(self, splits: Splits, n_jobs: int | None) -> FloatArray:
+        from joblib import Parallel, delayed
+
+        found = Parallel(n_jobs=n_jobs)(delayed(_fold)(self, train, test) for train, test in splits)
+        p = np.zeros((len(self.y), len(self.classes)))
+        for (_, test), answer in zip(splits, found, strict=True):
+            p[test] = answer
+        return p
+
+
+def training_rows(owner: Any, X: Any, y: ArrayLike, params: dict[str, Any]) -> Rows:
+    """Check the training rows of a decision, and where its parameters go.
+
+    Note: inputs are not checked here. The classifier does that, and may accept texts, missing
+    values and data frames, which a check here would refuse.
+    """
+    estimator = checked_estimator(owner.estimator)
+    refuse_mixed_labels(y)
+    refuse_several_outputs(y)
+    if y is None:
+        raise ValueError(
+            f"{type(owner).__name__} requires y to be passed, but the target y is None."
+        )
+    X, y = indexable(X, y)
+    labels = column_or_1d(y, warn=True)
+    if not len(labels):
+        raise ValueError("Found array with 0 sample(s): give rows to fit.")
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    classes, numbers = class_numbers(labels)
+    if get_config()["enable_metadata_routing"]:
+        routed = process_routing(owner, "fit", **params)
+        fit_params = dict(routed.estimator.fit)
+        split_params = dict(routed.splitter.split) if "splitter" in routed else {}
+    else:
+        params = {key: value for key, value in params.items() if value is not None}
+        split_params = {key: value for key, value in params.items() if key == "groups"}
+        fit_params = {key: value for key, value in params.items() if key != "groups"}
+    return Rows(estimator, X, labels, numbers, classes, fit_params, split_params)
+
+
+def checked_estimator(estimator: Any) -> Any:
+    """Return a copy of a classifier after checking that it has probabilities."""
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"estimator must be an instance, not a class: write {estimator.__name__}()."
+        )
+    if not hasattr(estimator, "fit") or not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            f"estimator must be a classifier with predict_proba, got {estimator!r}. Calibrate a "
+            "classifier without it, for example with PolychotomyClassifier or "
+            "CalibratedClassifierCV."
+        )
+    return clone(estimator)
+
+
+def probabilities_of(fitted: Any, X: Any, classes: NDArray[Any]) -> FloatArray:
+    """Return class probabilities, with a column for every class."""
+    p = class_probabilities(fitted.predict_proba(X), f"predict_proba of {type(fitted).__name__}")
+    if np.array_equal(fitted.classes_, classes):
+        return p
+    # The training rows of a fold may lack a class.
+    whole = np.zeros((len(p), len(classes)))
+    whole[:, np.searchsorted(classes, fitted.classes_)] = p
+    return whole
+
+
+def is_frozen(estimator: Any) -> bool:
+    """Whether a classifier is fitted and stays as it is, so that all rows are new to it."""
+    from sklearn.frozen import FrozenEstimator
+
+    return isinstance(estimator, FrozenEstimator)
+
+
+def gives_out_of_fold(estimator: Any) -> bool:
+    """Whether fitting gives out-of-fold probabilities as well.
+
+    Not if a later stage changes them afterwards, or if a step before it learns from the classes:
+    such a step has to be fitted again for every fold.
+    """
+    steps, last = _steps_of(estimator)
+    if not hasattr(last, "fit_out_of_fold"):
+        return False
+    if any(get_tags(step).target_tags.required for step in steps):
+        return False
+    params = last.get_params(deep=True)
+    later = (key for key in params if key.rpartition("__")[2] in LATER_STAGES)
+    return all(params[key] is None or params[key] is False for key in later)
+
+
+def _steps_of(estimator: Any) -> tuple[list[Any], Any]:
+    """Return the transformers of a pipeline, and what comes last."""
+    from sklearn.pipeline import Pipeline
+
+    if not isinstance(estimator, Pipeline):
+        return [], estimator
+    before, last = _steps_of(estimator.steps[-1][1])
+    own = [step for _, step in estimator.steps[:-1] if step not in (None, "passthrough")]
+    return [*own, *before], last
+
+
+def _fit_own(
+    estimator: Any, X: Any, y: NDArray[Any], fit_params: dict[str, Any]
+) -> FloatArray | None:
+    steps, last = _steps_of(estimator)
+    for step in steps:
+        X = step.fit(X, y).transform(X)
+    p: FloatArray | None = last.fit_out_of_fold(X, y, **_of_last(fit_params))
+    return p
+
+
+def _of_last(fit_params: dict[str, Any]) -> dict[str, Any]:
+    # A pipeline takes "svm__sample_weight"; without routing there is nobody else to take it.
+    return {key.rpartition("__")[2]: value for key, value in fit_params.items()}
+
+
+def _fold(rows: Rows, train: IntArray, test: IntArray) -> FloatArray:
+    known = np.unique(rows.numbers[train])
+    if len(known) == 1:
+        p = np.zeros((len(test), len(rows.classes)))
+        p[:, known] = 1.0
+        return p
+    one = Rows(
+        clone(rows.estimator),
+        rows.X,
+        rows.y,
+        rows.numbers,
+        rows.classes,
+        rows.fit_params,
+        rows.split_params,
+    )
+    return one.held_out(one.fit(train), test).p
+
+
+def _cut(value: Any, rows: IntArray, n_rows: int) -> Any:
+    if value is None or not hasattr(value, "__len__") or len(value) != n_rows:
+        return value
+    return _safe_indexing(value, rows)
+
+
+def _refuse_none(there: bool) -> None:
+    if not there:
+        raise ValueError(
+            "There are no held-out rows: no class has two rows, so that none can be held out. "
+            "Give more rows, or a fitted classifier as FrozenEstimator(classifier) and new rows."
+        )
+
+
+def warn_few(sentence: str) -> None:
+    """Warn that a rule rests on few rows."""
+    warnings.warn(sentence, UserWarning, stacklevel=4)
