@@ -205,7 +205,7 @@ def test_bad_members_are_refused(members, error, sentence):
 def test_bad_budgets_and_weights_are_refused():
     with pytest.raises(ValueError, match="budget must be a positive number"):
         pc.PolychotomyPool([BAYES], budget=0).fit(X, y)
-    with pytest.raises(ValueError, match="'knn' does not take sample_weight"):
+    with pytest.raises(ValueError, match="The member 'knn' does not take sample_weight"):
         pc.PolychotomyPool([("knn", KNeighborsClassifier())]).fit(X, y, np.ones(len(y)))
 
 

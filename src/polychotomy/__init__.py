@@ -52,7 +52,7 @@ from .machines import LSSVM, SVM, KernelLogisticRegression
 from .pipe.classifier import PolychotomyClassifier
 from .pipe.explanation import Explanation
 from .recipes import recipe, recipes
-from .tempering.tempering import Tempering
+from .tempering import StructuredTempering, Tempering
 from .tuning.recipe import Recipe, RecipeTable
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .ensemble.metric_classifier import MetricClassifier
     from .ensemble.nested import NestedDichotomies
     from .ensemble.pool import PolychotomyPool
+    from .ensemble.tempered_classifier import TemperedClassifier
     from .persistence import load, save
     from .probabilistic_svc import ProbabilisticSVC
     from .tuning.compare_decoders import DecoderComparison, compare_decoders
@@ -118,6 +119,8 @@ __all__ = [
     "ShrunkSoftMax",
     "SoftMax",
     "SparseRandomCode",
+    "StructuredTempering",
+    "TemperedClassifier",
     "Tempering",
     "TwoStepSearchCV",
     "ValuedPreference",
@@ -140,6 +143,7 @@ _LATER = {
     "NestedDichotomies": "ensemble.nested",
     "PolychotomyPool": "ensemble.pool",
     "ProbabilisticSVC": "probabilistic_svc",
+    "TemperedClassifier": "ensemble.tempered_classifier",
     "TwoStepSearchCV": "tuning.search",
     "compare_decoders": "tuning.compare_decoders",
     "load": "persistence",

@@ -181,17 +181,21 @@ def _cross_fitted(name: str, estimator: Any, rows: Rows) -> FloatArray:
 def _fit(
     name: str, estimator: Any, X: FloatArray, y: NDArray[Any], weights: FloatArray | None
 ) -> Any:
+    return estimator.fit(X, y, **weights_for_fit(estimator, weights, f"The member {name!r}"))
+
+
+def weights_for_fit(estimator: Any, weights: FloatArray | None, name: str) -> dict[str, FloatArray]:
+    """Return weights as keyword arguments of `fit`; for a pipeline, of the steps that take them."""
     if weights is None:
-        return estimator.fit(X, y)
+        return {}
     if not has_fit_parameter(last_step(estimator), "sample_weight"):
         raise ValueError(
-            f"The member {name!r} does not take sample_weight in fit. Remove the member from "
-            "members, or omit sample_weight."
+            f"{name} does not take sample_weight in fit. Replace it, or omit sample_weight."
         )
     if is_pipeline(estimator) and not get_config()["enable_metadata_routing"]:
         steps = [key for key, step in estimator.steps if _weights_for(step, weights)]
-        return estimator.fit(X, y, **{f"{key}__sample_weight": weights for key in steps})
-    return estimator.fit(X, y, sample_weight=weights)
+        return {f"{key}__sample_weight": weights for key in steps}
+    return {"sample_weight": weights}
 
 
 def _weights_for(step: Any, weights: FloatArray | None) -> dict[str, FloatArray]:

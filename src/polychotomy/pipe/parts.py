@@ -214,6 +214,8 @@ def resolve_tempering(tempering: Any) -> Tempering | None:
         return None
     if tempering is True or _is_auto(tempering):
         return Tempering()
+    if isinstance(tempering, str) and tempering in parts_of("tempering"):
+        return _resolve(tempering, Tempering)
     if not isinstance(tempering, Tempering):
         raise TypeError(
             f"tempering must be None, 'auto', True or a Tempering(), got {tempering!r}."

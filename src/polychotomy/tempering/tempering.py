@@ -77,9 +77,8 @@ class Tempering(Part, BaseEstimator):
         -------
         self : Tempering
         """
-        z = self._centred_logs(p)
-        classes = _class_numbers(y, *z.shape)
-        row_weights = None if weights is None else weight_array(weights, len(z))
+        values, classes, row_weights = checked_rows(p, y, weights)
+        z = centred_logs(values, positive_number(self.floor, "floor"))
         n_classes = z.shape[1]
         features = np.ones((*z.shape, 2))
         features[:, :, 0] = z
@@ -107,25 +106,45 @@ class Tempering(Part, BaseEstimator):
             Each row sums to 1.
         """
         if not hasattr(self, "biases_"):
-            raise ValueError("Tempering must be fitted before it can transform.")
-        z = self._centred_logs(p)
-        if z.shape[1] != len(self.biases_):
+            raise ValueError(f"{type(self).__name__} must be fitted before it can transform.")
+        values = _checked_probabilities(p)
+        if values.shape[1] != len(self.biases_):
             raise ValueError(
-                f"p has {z.shape[1]} columns, but Tempering was fitted to {len(self.biases_)} "
-                "classes."
+                f"p has {values.shape[1]} columns, but {type(self).__name__} was fitted to "
+                f"{len(self.biases_)} classes."
             )
-        return softmax(self.slope_ * z + self.biases_)
+        return softmax(self._scores(values))
 
-    def _centred_logs(self, p: ArrayLike) -> FloatArray:
-        floor = positive_number(self.floor, "floor")
-        values = probability_array(p, "p", (2,))
-        if values.shape[1] < 2:
-            raise ValueError(
-                f"p must have a column for each of at least two classes, got shape {values.shape}."
-            )
-        logs = np.log(np.maximum(values, floor))
-        centred: FloatArray = logs - logs.mean(axis=1, keepdims=True)
-        return centred
+    def _scores(self, p: FloatArray) -> FloatArray:
+        """Return the tempered scores, whose soft-max are the probabilities."""
+        z = centred_logs(p, positive_number(self.floor, "floor"))
+        scores: FloatArray = self.slope_ * z + self.biases_
+        return scores
+
+
+def checked_rows(
+    p: ArrayLike, y: ArrayLike, weights: ArrayLike | None
+) -> tuple[FloatArray, IntArray, FloatArray | None]:
+    """Return probabilities, class numbers and row weights after checking them."""
+    values = _checked_probabilities(p)
+    classes = _class_numbers(y, *values.shape)
+    return values, classes, None if weights is None else weight_array(weights, len(values))
+
+
+def centred_logs(p: FloatArray, floor: float) -> FloatArray:
+    """Return log p, at least that of the floor, minus its mean over the classes."""
+    logs = np.log(np.maximum(p, floor))
+    centred: FloatArray = logs - logs.mean(axis=1, keepdims=True)
+    return centred
+
+
+def _checked_probabilities(p: ArrayLike) -> FloatArray:
+    values = probability_array(p, "p", (2,))
+    if values.shape[1] < 2:
+        raise ValueError(
+            f"p must have a column for each of at least two classes, got shape {values.shape}."
+        )
+    return values
 
 
 def _class_numbers(y: ArrayLike, n_rows: int, n_classes: int) -> IntArray:
