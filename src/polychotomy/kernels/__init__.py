@@ -1,4 +1,4 @@
-"""Kernels, Gram matrices that many binary problems share, and kernel rows on demand."""
+"""Kernels, Gram matrices that many problems share, rows on demand, landmarks and features."""
 
 from .base import Kernel, OnDemand
 from .distances import (
@@ -11,6 +11,7 @@ from .distances import (
 from .function import Function
 from .gaussian import Gaussian
 from .gram import BLOCK_ENTRIES, SharedRows, check_square, prepare_rows
+from .landmarks import Landmarks, choose_landmarks, refuse_without_landmarks
 from .laplacian import Laplacian
 from .linear import Linear
 from .memory import settle_memory_limit
@@ -26,6 +27,7 @@ __all__ = [
     "Function",
     "Gaussian",
     "Kernel",
+    "Landmarks",
     "Laplacian",
     "Linear",
     "LinearRows",
@@ -37,11 +39,13 @@ __all__ = [
     "Sigmoid",
     "StoppedError",
     "check_square",
+    "choose_landmarks",
     "city_block_distances",
     "dense",
     "inner_products",
     "kernel_class",
     "prepare_rows",
+    "refuse_without_landmarks",
     "settle_kernel",
     "settle_memory_limit",
     "squared_distances",

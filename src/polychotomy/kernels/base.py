@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.registry import Part
 from ..core.state import Number
@@ -88,6 +89,14 @@ class Kernel(Part):
     def between(self, X: Any, Z: Any) -> FloatArray:
         """Return the kernel between every row of X and every row of Z."""
         raise NotImplementedError
+
+    def between_single(self, X: Any, Z: Any) -> NDArray[np.float32]:
+        """Return the kernel between rows in single precision; kernels may do this faster."""
+        return self.between(X.astype(np.float64), Z.astype(np.float64)).astype(np.float32)
+
+    def single_is_safe(self, Z: Any) -> bool:
+        """Whether `between_single` with the rows of Z has nearly all digits of its precision."""
+        return True
 
     def gram(self, rows: SharedRows, n_threads: int = 1) -> FloatArray:
         """Return the Gram matrix of training rows, from shared distances or products if any."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.registry import register
 from ..core.types import FloatArray, IntArray
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # If gamma times a squared norm is larger, rounding of squared distances affects the kernel.
 FAR_FROM_ZERO = 1e6
+# The same in single precision, with rows moved to the origin.
+FAR_IN_SINGLE = 1e2
 
 
 def exponential_of(distances: FloatArray, gamma: float, n_threads: int = 1) -> FloatArray:
@@ -63,6 +66,22 @@ class Gaussian(Kernel):
     def between(self, X: Any, Z: Any) -> FloatArray:
         """Return the kernel between every row of X and every row of Z."""
         return exponential_of(squared_distances(X, Z), self.gamma)
+
+    def between_single(self, X: Any, Z: Any) -> NDArray[np.float32]:
+        """Return the kernel between rows in single precision, from one matrix product."""
+        # The kernel does not depend on the origin, and rounding is smallest near it.
+        origin = Z.mean(axis=0)
+        X, Z, gamma = X - origin, Z - origin, np.float32(self.gamma)
+        kernel: NDArray[np.float32] = X @ (2 * gamma * Z).T
+        kernel -= gamma * np.einsum("ij,ij->i", X, X)[:, None]
+        kernel -= gamma * np.einsum("ij,ij->i", Z, Z)
+        np.minimum(kernel, 0, out=kernel)
+        return np.exp(kernel, out=kernel)
+
+    def single_is_safe(self, Z: Any) -> bool:
+        """Whether squared distances keep enough digits in single precision."""
+        spread = np.asarray(Z) - np.asarray(Z).mean(axis=0)
+        return bool(self.gamma * squared_norms(spread).max(initial=0.0) <= FAR_IN_SINGLE)
 
     def gram(self, rows: SharedRows, n_threads: int = 1) -> FloatArray:
         """Return the Gram matrix of training rows, from their squared distances."""
