@@ -36,6 +36,7 @@ MACHINES = [
     pc.LSSVM(),
     pc.LSSVM(C=1.0),
     pc.LSSVM(C=1.0, sigma2="evidence"),
+    pc.LSSVM(C=1.0, landmarks=10),
 ]
 PIPES = [
     classifier(pc.SVM(tol=1e-8), "one_vs_one"),

@@ -1,12 +1,18 @@
-"""The number of threads that BLAS may use."""
+"""The number of threads that BLAS may use, and work in threads with results in order."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @lru_cache(maxsize=1)
@@ -24,3 +30,29 @@ def single_threaded_blas() -> AbstractContextManager[Any]:
     """
     limiter: AbstractContextManager[Any] = _thread_pools().limit(limits=1, user_api="blas")
     return limiter
+
+
+def in_order(
+    function: Callable[[Item], Result], items: Iterable[Item], n_threads: int
+) -> Iterator[Result]:
+    """Yield the result for every item, in the order of the items, computed in some threads.
+
+    At most one result more than there are threads is waiting, so memory stays bounded. If an item
+    fails, those that have not started are dropped.
+    """
+    if n_threads <= 1:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > n_threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            raise

@@ -8,10 +8,11 @@ from .distances import (
     squared_distances,
     squared_norms,
 )
+from .features import FeatureRows, FeatureSums, feature_sums
 from .function import Function
 from .gaussian import Gaussian
 from .gram import BLOCK_ENTRIES, SharedRows, check_square, prepare_rows
-from .landmarks import Landmarks, choose_landmarks, refuse_without_landmarks
+from .landmarks import FeatureBlock, Landmarks, choose_landmarks, refuse_without_landmarks
 from .laplacian import Laplacian
 from .linear import Linear
 from .memory import settle_memory_limit
@@ -24,6 +25,9 @@ from .sigmoid import Sigmoid
 __all__ = [
     "BLOCK_ENTRIES",
     "CachedRows",
+    "FeatureBlock",
+    "FeatureRows",
+    "FeatureSums",
     "Function",
     "Gaussian",
     "Kernel",
@@ -42,6 +46,7 @@ __all__ = [
     "choose_landmarks",
     "city_block_distances",
     "dense",
+    "feature_sums",
     "inner_products",
     "kernel_class",
     "prepare_rows",

@@ -72,7 +72,7 @@ def prepare_rows(kernel: Any, X: Any) -> SharedRows:
     kind = kernel_class(kernel)
     warn_of_scales(kind, X)
     rows = SharedRows(X)
-    _check_sizes(kind, rows.X)
+    check_sizes(kind, rows.X)
     return rows
 
 
@@ -85,7 +85,7 @@ def check_square(kernel: Any, X: Any) -> None:
         )
 
 
-def _check_sizes(kind: type[Kernel], X: Any) -> None:
+def check_sizes(kind: type[Kernel], X: Any) -> None:
     """Check that no distance or product of rows overflows; warn if all of them underflow."""
     with np.errstate(over="ignore"):
         largest = kind.magnitude(X)

@@ -60,4 +60,4 @@ class Laplacian(Kernel):
     @classmethod
     def magnitude(cls, X: Any) -> float | None:
         """Return a bound of the distances of rows."""
-        return float(2.0 * np.max(abs(X).sum(axis=1), initial=0.0))
+        return float(2.0 * np.asarray(abs(X).sum(axis=1)).max(initial=0.0))

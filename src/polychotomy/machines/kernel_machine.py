@@ -17,7 +17,7 @@ from ..core.types import FloatArray, IntArray, SignArray
 from ..kernels import Kernel, RowSource, kernel_class, settle_kernel
 from .base import Machine, TrainingOptions
 from .kernel_columns import KernelColumns
-from .parameters import NOTHING, Rule, check_parameters, number, one_of_these
+from .parameters import NOTHING, Rule, check_parameters, number, one_of_these, whole
 from .solved import Solved, SolvedPath
 
 MEMORY = number(0.0, infinite=True) | NOTHING
@@ -26,6 +26,10 @@ KERNEL_PARAMETERS: Mapping[str, Rule] = {
     "gamma": one_of_these("scale", "auto") | number(0.0),
     "degree": number(0.0, from_low=True),
     "coef0": number(-np.inf),
+}
+LANDMARK_PARAMETERS: Mapping[str, Rule] = {
+    "landmarks": whole(1) | NOTHING,
+    "landmark_choice": one_of_these("pivoted_cholesky", "uniform", "k_means++"),
 }
 
 
@@ -109,7 +113,9 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
         """
         self.check_parameters()
         check_sparse(X)
-        X, given = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        # Single precision stays, if there are landmarks; exact machines convert it themselves.
+        dtypes = [np.float64, np.float32]
+        X, given = validate_data(self, X, y, accept_sparse="csr", dtype=dtypes)
         check_classification_targets(given)
         classes, numbers = binary_classes(given, type(self).__name__)
         weights = None

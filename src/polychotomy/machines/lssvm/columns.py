@@ -133,6 +133,11 @@ class FittedLSSVM:
         require(same, self, "has inputs of another number of features")
 
     @property
+    def kernel(self) -> Kernel:
+        """The kernel of the first piece."""
+        return self.pieces[0].kernel
+
+    @property
     def support(self) -> IntArray:
         """The training rows of the first piece."""
         return self.pieces[0].rows

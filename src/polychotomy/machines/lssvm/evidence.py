@@ -7,7 +7,7 @@ n - 1 eigenvalues of the centred Gram matrix, and ``gamma = zeta / mu``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +16,9 @@ from scipy.optimize import brentq
 from ...core.registry import stored
 from ...core.state import Array, Field, Flags
 from ...core.types import FloatArray
-from .centring import EPSILON, Centring, positive, scaled
+from .centring import EPSILON, positive, scaled
 from .solve import Factor
-from .tridiagonal import Problem, Tridiagonal, groups
+from .tridiagonal import Problem, groups
 
 # gamma times the mean eigenvalue is between this and its inverse.
 SMALLEST_GAMMA = 1e-8
@@ -28,6 +28,99 @@ GRID_STEP = 0.5
 TOLERANCE = 1e-10
 # J is flat if it varies by less than this for each of its n - 1 terms.
 FLAT = 1e-9
+
+
+class Scaling(Protocol):
+    """The number of rows, and the powers of two by which K and the weights were divided."""
+
+    @property
+    def n_rows(self) -> float:
+        """The number of rows."""
+        ...
+
+    @property
+    def gram_exponent(self) -> int:
+        """The power of two by which K was divided."""
+        ...
+
+    @property
+    def weight_exponent(self) -> int:
+        """The power of two by which the weights were divided."""
+        ...
+
+    def gamma(self, ridge: FloatArray | float) -> FloatArray:
+        """Return the gamma of an internal ridge."""
+        ...
+
+
+class EvidenceBasis(Protocol):
+    """A centred Gram matrix in a basis in which systems with it are solved in O(n)."""
+
+    @property
+    def centring(self) -> Scaling:
+        """The number of rows and the units."""
+        ...
+
+    @property
+    def eigenvalues(self) -> FloatArray:
+        """Its eigenvalues, internal."""
+        ...
+
+    @property
+    def n_more(self) -> float:
+        """How many eigenvalues 0, without a part of the targets, there are besides these."""
+        ...
+
+    @property
+    def floor(self) -> float:
+        """The smallest ridge that is larger than its rounding."""
+        ...
+
+    @property
+    def n_rows(self) -> float:
+        """The number of rows."""
+        ...
+
+    @property
+    def mean_eigenvalue(self) -> float:
+        """The mean of all its eigenvalues; 1 if they are 0."""
+        ...
+
+    def ridge(self, gamma: FloatArray | float) -> FloatArray:
+        """Return ``1 / gamma``, internal, and at least the floor."""
+        ...
+
+    def solve(self, ridge: float, rotated: FloatArray) -> FloatArray:
+        """Return the solution of the system with a ridge."""
+        ...
+
+    def multiply(self, rotated: FloatArray) -> FloatArray:
+        """Return the product with the matrix."""
+        ...
+
+
+class EvidenceProblem(Protocol):
+    """All label columns in such a basis."""
+
+    @property
+    def basis(self) -> EvidenceBasis:
+        """The Gram matrix."""
+        ...
+
+    @property
+    def first(self) -> FloatArray:
+        """The coordinate of the targets that belongs to the bias."""
+        ...
+
+    @property
+    def rotated(self) -> FloatArray:
+        """The other coordinates."""
+        ...
+
+    @property
+    def n_columns(self) -> int:
+        """The number of label columns."""
+        ...
 
 
 @stored("fitted.lssvm_hyperparameters")
@@ -112,17 +205,18 @@ def energies(problem: Problem, gamma: ArrayLike) -> Energies:
 class _Internal:
     """`Energies` in internal units, for one ridge."""
 
-    def __init__(self, basis: Tridiagonal, ridge: float, rotated: FloatArray) -> None:
+    def __init__(self, basis: EvidenceBasis, ridge: float, rotated: FloatArray) -> None:
         solved = basis.solve(ridge, rotated)
-        self.n, self.ridge = len(solved), ridge
-        self.eigenvalues = basis.eigenvalues
+        self.n, self.ridge = basis.n_rows - 1, ridge
+        self.eigenvalues, self.n_more = basis.eigenvalues, basis.n_more
         self.weight = 0.5 * np.maximum(np.sum(solved * basis.multiply(solved), axis=0), 0.0)
         self.error = 0.5 * np.sum((ridge * solved) ** 2, axis=0)
         self.cost = self.weight + self.error / ridge
 
     @property
     def log_determinant(self) -> float:
-        return float(np.log(self.eigenvalues + self.ridge).sum())
+        listed = float(np.log(self.eigenvalues + self.ridge).sum())
+        return listed + self.n_more * float(np.log(self.ridge))
 
     @property
     def objective(self) -> FloatArray:
@@ -133,12 +227,12 @@ class _Internal:
     def slope(self) -> FloatArray:
         # With mu and zeta in their closed forms, this is 2 zeta E_D - (N - g), which is 0 at the
         # fixed point of MacKay's re-estimation.
-        noise_parameters = np.sum(self.ridge / (self.eigenvalues + self.ridge))
+        noise_parameters = np.sum(self.ridge / (self.eigenvalues + self.ridge)) + self.n_more
         slope: FloatArray = self.n * self.error / self.ridge / self.cost - noise_parameters
         return slope
 
 
-def optimise_hyperparameters(problem: Problem) -> Hyperparameters:
+def optimise_hyperparameters(problem: EvidenceProblem) -> Hyperparameters:
     """Find mu and zeta of every column by minimising ``J(gamma)`` (level 2).
 
     J may have several minima. So its slope is computed on a grid of gammas, every change of sign
@@ -176,24 +270,24 @@ def optimise_hyperparameters(problem: Problem) -> Hyperparameters:
     cost = np.empty(problem.n_columns)
     for ridge, columns in groups(ridges):
         cost[columns] = _Internal(basis, ridge, problem.rotated[:, columns]).cost
-    return _closed_forms(basis.centring, ridges, cost, at_bound, flat)
+    return closed_forms(basis.centring, ridges, cost, at_bound, flat)
 
 
 def fixed_hyperparameters(factor: Factor, targets: FloatArray) -> Hyperparameters:
     """Return the mu and zeta of every column for the gamma of a factorisation."""
     cost = factor.cost(targets)
     ridges, nothing = np.full(len(cost), factor.ridge), np.zeros(len(cost), dtype=bool)
-    return _closed_forms(factor.centring, ridges, cost, nothing, nothing)
+    return closed_forms(factor.centring, ridges, cost, nothing, nothing)
 
 
 def log_evidence(
-    problem: Problem, hyperparameters: Hyperparameters, occam: bool = False
+    problem: EvidenceProblem, hyperparameters: Hyperparameters, occam: bool = False
 ) -> FloatArray:
     """Return the log marginal likelihood of every column at given hyperparameters (level 3).
 
     Parameters
     ----------
-    problem : Problem
+    problem : EvidenceProblem
         The label columns on a Gram matrix.
     hyperparameters : Hyperparameters
         Usually those of `optimise_hyperparameters`.
@@ -226,12 +320,12 @@ def log_evidence(
         if occam:
             with np.errstate(divide="ignore"):
                 result[columns] -= 0.5 * np.log(np.sum(ratio / (1.0 + ratio)))
-            result[columns] -= 0.5 * np.log(np.sum(1.0 / (1.0 + ratio)))
+            result[columns] -= 0.5 * np.log(np.sum(1.0 / (1.0 + ratio)) + basis.n_more)
     return np.where(chosen.determined, result, -np.inf) if occam else result
 
 
 def _lowest(
-    basis: Tridiagonal,
+    basis: EvidenceBasis,
     rotated: FloatArray,
     grid: FloatArray,
     objective: FloatArray,
@@ -257,8 +351,8 @@ def _lowest(
     return float(min(minima + ends)[1])
 
 
-def _closed_forms(
-    centring: Centring,
+def closed_forms(
+    centring: Scaling,
     ridges: FloatArray,
     cost: FloatArray,
     at_bound: NDArray[np.bool_],
@@ -276,7 +370,7 @@ def _closed_forms(
     )
 
 
-def _check_columns(problem: Problem) -> None:
+def _check_columns(problem: EvidenceProblem) -> None:
     rotated, first = np.linalg.norm(problem.rotated, axis=0), np.abs(problem.first)
     constant = np.flatnonzero(rotated <= problem.basis.n_rows * EPSILON * first)
     if len(constant):

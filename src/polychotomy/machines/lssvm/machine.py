@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,12 +12,14 @@ from ...core.math import sigmoid
 from ...core.registry import register
 from ...core.types import FloatArray
 from ...kernels import Kernel
-from ..kernel_machine import MEMORY, KernelMachine
+from ..feature_blocks import feature_seconds
+from ..kernel_machine import LANDMARK_PARAMETERS, MEMORY, KernelMachine
 from ..parameters import FLAG, NOTHING, Rule, number, one_of_these
 
 if TYPE_CHECKING:
     from .columns import LSSVMColumns
     from .evidence import Hyperparameters
+    from .feature_columns import LSSVMFeatures
 
 
 @register("ls_svm")
@@ -56,6 +58,13 @@ class LSSVM(KernelMachine):
         The largest size in bytes of Gram matrices and what is computed from them; by default half
         of the free memory. Binary problems solved in parallel share it, so a tight limit means
         fewer at a time. If a single problem is above the limit, `fit` raises MemoryError.
+    landmarks : int, default=None
+        If given, the machine is linear in the features of this many training rows, and time and
+        memory no longer grow with the square of the number of rows. With as many landmarks as rows
+        it is the exact machine, which None is. One width is then chosen for all columns, on at
+        most 20,000 rows.
+    landmark_choice : {"pivoted_cholesky", "uniform", "k_means++"}, default="pivoted_cholesky"
+        How landmarks are chosen: by randomly pivoted Cholesky, uniformly, or far from each other.
 
     Attributes
     ----------
@@ -96,6 +105,7 @@ class LSSVM(KernelMachine):
         "shared_sigma2": FLAG,
         "occam": FLAG,
         "memory_limit": MEMORY,
+        **LANDMARK_PARAMETERS,
     }
 
     def __init__(
@@ -110,6 +120,8 @@ class LSSVM(KernelMachine):
         shared_sigma2: bool = False,
         occam: bool = False,
         memory_limit: float | None = None,
+        landmarks: int | None = None,
+        landmark_choice: str = "pivoted_cholesky",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -120,13 +132,21 @@ class LSSVM(KernelMachine):
         self.shared_sigma2 = shared_sigma2
         self.occam = occam
         self.memory_limit = memory_limit
+        self.landmarks = landmarks
+        self.landmark_choice = landmark_choice
 
-    def as_columns(self) -> LSSVMColumns:
+    def as_columns(self) -> LSSVMColumns | LSSVMFeatures:
         """Return the machine in the form that `PolychotomyClassifier` trains."""
         # Imported here, because most programs use no LS-SVM.
         from .columns import LSSVMColumns
+        from .feature_columns import LSSVMFeatures
 
-        return LSSVMColumns(self)
+        return LSSVMColumns(self) if self.landmarks is None else LSSVMFeatures(self)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return example configurations for the shared tests."""
+        return [cls(), cls(landmarks=20)]
 
     def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
         """Return the kernel with its parameters fixed for the training rows."""
@@ -200,6 +220,8 @@ class LSSVM(KernelMachine):
 
     def expected_seconds(self, n_rows: int) -> float:
         """Return a rough estimate of the training time on one core: one tridiagonal matrix."""
+        if self.landmarks is not None:
+            return feature_seconds(n_rows, self.landmarks)
         return 5e-10 * n_rows**3
 
     @property
@@ -221,7 +243,7 @@ class LSSVM(KernelMachine):
     def sigma2_(self) -> float | None:
         """The width of the Gaussian kernel."""
         check_is_fitted(self, "classes_")
-        return getattr(self._fitted.pieces[0].kernel, "sigma2", None)
+        return getattr(self._fitted.kernel, "sigma2", None)
 
     def _hyperparameters(self) -> Hyperparameters:
         check_is_fitted(self, "classes_")

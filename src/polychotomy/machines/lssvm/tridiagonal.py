@@ -78,6 +78,11 @@ class Tridiagonal:
         return self.centring.n_rows
 
     @property
+    def n_more(self) -> int:
+        """How many eigenvalues are not listed: none."""
+        return 0
+
+    @property
     def n_effective(self) -> int:
         """The number of eigenvalues that are positive by more than rounding (N_eff)."""
         return int((self.eigenvalues > self.floor).sum())

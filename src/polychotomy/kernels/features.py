@@ -1,0 +1,206 @@
+"""Sums over the features of training rows, block by block.
+
+Note: blocks have a size that depends on the number of landmarks only, and are added in a fixed
+order. So the number of threads, or of machines that compute the blocks, changes no bit. Adding
+blocks as they finish would be as fast, but every run would have other last digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dsyrk, ssyrk
+
+from ..core.threads import in_order, single_threaded_blas
+from ..core.types import FloatArray, IntArray
+from .base import Kernel
+from .gram import check_sizes, warn_of_scales
+from .landmarks import WELL_CONDITIONED, Landmarks, choose_landmarks
+from .settle import kernel_class
+
+# A unit of work is this many blocks of one cell; its sums are added before they are handed on.
+BLOCKS_A_CHUNK = 8
+
+
+class FeatureRows:
+    """Training rows, with the landmarks that several machines share.
+
+    Note: unlike `SharedRows`, single-precision rows stay as they are. `Landmarks.precision` decides
+    whether single precision is enough.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        The kernel of an estimator, for which the rows are checked.
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+        The inputs.
+    """
+
+    def __init__(self, kernel: Any, X: Any) -> None:
+        kind = kernel_class(kernel)
+        if X.dtype not in (np.float32, np.float64):
+            X = X.astype(np.float64)
+        warn_of_scales(kind, X)
+        check_sizes(kind, X)
+        self.X = X
+        self._known: dict[Any, Landmarks] = {}
+
+    def landmarks(
+        self, kernel: Kernel, number: int, rows: IntArray, choice: str, seed: int
+    ) -> Landmarks:
+        """Return landmarks among some rows; those chosen before are kept."""
+        key = kernel, number, choice, seed, rows.tobytes()
+        if key not in self._known:
+            with single_threaded_blas():
+                self._known[key] = choose_landmarks(kernel, self.X, number, rows, choice, seed)
+        return self._known[key]
+
+
+@dataclass(frozen=True)
+class FeatureSums:
+    """Sums over rows in groups, several of which make a cell.
+
+    Parameters
+    ----------
+    products : ndarray of shape (n_cells, n_landmarks, n_landmarks)
+        ``sum v (z - o)(z - o)'`` over the rows of every cell; only lower triangles are filled.
+    sums : ndarray of shape (n_groups, n_landmarks)
+        ``sum v (z - o)`` over the rows of every group.
+    origin : ndarray of shape (n_landmarks,)
+        o, the mean of the features of the landmarks. Sums around it lose fewer digits than sums
+        around 0, when the mean is taken out of them later.
+    """
+
+    products: FloatArray
+    sums: FloatArray
+    origin: FloatArray
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Rows of one cell, with their groups in ascending order."""
+
+    cell: int
+    start: int
+    stop: int
+
+
+def feature_sums(
+    landmarks: Landmarks,
+    X: Any,
+    rows: IntArray,
+    groups: IntArray,
+    cells: IntArray,
+    weights: FloatArray | None = None,
+    n_threads: int = 1,
+) -> FeatureSums:
+    """Sum features and their products over rows, in one pass.
+
+    Parameters
+    ----------
+    landmarks : Landmarks
+        The landmarks.
+    X : ndarray or sparse matrix of shape (n_all, n_features)
+        All rows.
+    rows : ndarray of int
+        The rows to sum over, sorted by their group.
+    groups : ndarray of int
+        The group of every one of these rows, ascending.
+    cells : ndarray of shape (n_groups,)
+        The cell of every group, ascending.
+    weights : ndarray of shape (n_all,), default=None
+        The weight v of every row.
+    n_threads : int, default=1
+        The number of threads; it changes nothing but the time.
+
+    Returns
+    -------
+    FeatureSums
+
+    Notes
+    -----
+    If the factor L of the landmarks is well conditioned, the products of the kernel columns are
+    summed, and only their sums are multiplied by ``L^-1`` from both sides. That halves the time.
+    """
+    m, dtype = len(landmarks), landmarks.precision(X)
+    by_columns = landmarks.condition <= WELL_CONDITIONED[dtype]
+    origin = landmarks.factor.mean(axis=0)
+    shift = (landmarks.factor @ origin).astype(dtype)
+    totals = FeatureSums(np.zeros((int(cells.max()) + 1, m, m)), np.zeros((len(cells), m)), origin)
+
+    def work(chunk: _Chunk) -> tuple[_Chunk, FloatArray, IntArray, FloatArray]:
+        places = slice(chunk.start, chunk.stop)
+        own = None if weights is None else weights[rows[places]]
+        products, present, sums = _chunk_sums(
+            landmarks, X, rows[places], groups[places], own, by_columns, shift
+        )
+        return chunk, products, present, sums
+
+    with single_threaded_blas():
+        chunks = _chunks(cells[groups], BLOCKS_A_CHUNK * landmarks.block_rows)
+        for chunk, products, present, sums in in_order(work, chunks, n_threads):
+            totals.products[chunk.cell] += products
+            totals.sums[present] += sums
+        if by_columns:
+            for cell in totals.products:
+                cell[:] = _to_features(landmarks, cell)
+            totals.sums[:] = landmarks.from_columns(totals.sums)
+    return totals
+
+
+def _chunks(cells: IntArray, most: int) -> Iterator[_Chunk]:
+    """Cut rows, sorted by cell, into chunks of one cell each."""
+    edges = [0, *(np.flatnonzero(np.diff(cells)) + 1).tolist(), len(cells)]
+    for first, last in pairwise(edges):
+        for start in range(first, last, most):
+            yield _Chunk(int(cells[first]), start, min(start + most, last))
+
+
+def _chunk_sums(
+    landmarks: Landmarks,
+    X: Any,
+    rows: IntArray,
+    groups: IntArray,
+    weights: FloatArray | None,
+    by_columns: bool,
+    shift: NDArray[Any],
+) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Return the products of a chunk, the groups in it, and their sums."""
+    m, step, dtype = len(landmarks), landmarks.block_rows, shift.dtype
+    syrk = ssyrk if dtype == np.float32 else dsyrk
+    products = np.zeros((m, m))
+    present = np.unique(groups)
+    sums = np.zeros((len(present), m))
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        values = landmarks.columns(X[rows[block]], dtype)
+        values -= shift
+        if not by_columns:
+            values = landmarks.from_columns(values)
+        if weights is not None:
+            values *= np.sqrt(weights[block]).astype(dtype)[:, None]
+        # LAPACK's columns are our rows: the upper triangle there is the lower one here.
+        products += syrk(1.0, values.T, lower=0).T
+        if weights is not None:
+            values *= np.sqrt(weights[block]).astype(dtype)[:, None]
+        inside = groups[block]
+        starts = np.concatenate([[0], np.flatnonzero(np.diff(inside)) + 1])
+        place = np.searchsorted(present, inside[starts])
+        sums[place] += np.add.reduceat(values, starts, axis=0, dtype=np.float64)
+    return products, present, sums
+
+
+def _to_features(landmarks: Landmarks, products: FloatArray) -> FloatArray:
+    """Return ``L^-1 A L^-T`` of a symmetric matrix of which the lower triangle is given."""
+    whole = np.tril(products) + np.tril(products, -1).T
+    half: NDArray[Any] = solve_triangular(landmarks.factor, whole, lower=True, check_finite=False)
+    result: FloatArray = solve_triangular(
+        landmarks.factor, half.T, lower=True, check_finite=False, overwrite_b=True
+    )
+    return np.tril(result)
