@@ -23,8 +23,8 @@ WEIGHTS = np.random.default_rng(1).uniform(0.2, 3.0, len(Y))
 CODES = ("one_vs_rest", "one_vs_one", "dense_random")
 
 
-# With some wrong labels the evidence prefers a finite C. At its bound, leave-one-out is the ratio of
-# two numbers of the size of rounding.
+# With some wrong labels the evidence prefers a finite C. At its bound, leave-one-out is the ratio
+# of two numbers of the size of rounding.
 NOISY = np.where(np.arange(len(Y)) % 5 == 0, (Y + 1) % 3, Y)
 
 

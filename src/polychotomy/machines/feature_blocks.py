@@ -53,7 +53,8 @@ def fits_together(
     raise MemoryError(
         f"{n_landmarks} landmarks need {needed / 2**30:.1f} GiB for the sums of {in_turn} "
         f"groups of rows and {kept} solutions; the memory limit is {limit / 2**30:.1f} GiB. Use "
-        "fewer landmarks, raise memory_limit, or choose code='one_vs_rest', which needs the fewest sums."
+        "fewer landmarks, raise memory_limit, or choose code='one_vs_rest', which needs the fewest "
+        "sums."
     )
 
 
