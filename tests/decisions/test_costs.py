@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, f1_score, recall_score
-from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -20,6 +20,7 @@ from polychotomy.decisions.reject_classifier import answered, chow_thresholds
 from polychotomy.decisions.thresholds import METRICS, tune_factors
 
 X, Y = load_iris(return_X_y=True)
+FOLDS = StratifiedKFold(5)
 NAMES = np.array(["setosa", "versicolor", "virginica"])
 
 
@@ -292,8 +293,8 @@ def test_tuned_costs_help_on_new_rows():
 def test_recall_floors_are_met_on_the_held_out_rows():
     Z, y = unbalanced(0)
     floors = {1: 0.7, 2: 0.8}
-    clf = CostClassifier(LogisticRegression(), recall_floors=floors, cv=5).fit(Z[::2], y[::2])
-    p = cross_val_predict(LogisticRegression(), Z[::2], y[::2], cv=5, method="predict_proba")
+    clf = CostClassifier(LogisticRegression(), recall_floors=floors, cv=FOLDS).fit(Z[::2], y[::2])
+    p = cross_val_predict(LogisticRegression(), Z[::2], y[::2], cv=FOLDS, method="predict_proba")
     factors = clf.costs_.max(axis=1)
     recalls = recall_score(y[::2], (p * factors).argmax(axis=1), average=None)
     np.testing.assert_allclose(recalls, clf.recalls_)

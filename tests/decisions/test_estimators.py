@@ -14,7 +14,7 @@ from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -173,6 +173,16 @@ def test_rows_of_any_kind():
     np.testing.assert_array_equal(clf.predict(frame), clone(clf).fit(X, NAMES).predict(X))
     with pytest.raises(ValueError, match="feature names"):
         clf.predict(frame[["b", "a", "c", "d"]])
+
+
+def test_kernel_matrices_are_cut_on_both_sides():
+    gram = X @ X.T
+    given_gram = pc.PolychotomyClassifier(pc.SVM(kernel="precomputed"))
+    linear = pc.PolychotomyClassifier(pc.SVM(kernel="linear"))
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    one = RejectClassifier(given_gram, coverage=0.5, cv=folds).fit(gram, Y)
+    other = RejectClassifier(linear, coverage=0.5, cv=folds).fit(X, Y)
+    np.testing.assert_allclose(one.thresholds_, other.thresholds_, rtol=1e-3)
 
 
 def test_a_failed_fit_changes_nothing():

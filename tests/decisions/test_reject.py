@@ -66,7 +66,7 @@ def test_thresholds_are_the_best_of_all(seed, error, coverage):
     fine = [
         t
         for t in set(confidence.tolist())
-        if (wrong[confidence >= t].sum() + 1) / ((confidence >= t).sum() + 1) <= error
+        if (wrong[confidence >= t].sum() + 1) / ((confidence >= t).sum() + 1) <= error + 1e-12
     ]
     assert error_threshold(confidence, wrong, error) == (min(fine) if fine else NEVER)
     reached = [t for t in set(confidence.tolist()) if np.mean(confidence >= t) >= coverage - 1e-9]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.utils import (
@@ -20,9 +21,10 @@ from sklearn.utils import (
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..core.rows import AnyRows
 from ..core.types import FloatArray, IntArray
 from ..core.weights import class_numbers, refuse_mixed_labels
-from ..pipe.folds import Splits, split_rows
+from ..pipe.folds import FoldRows, Splits, split_rows
 from ..pipe.inputs import refuse_several_outputs
 from .inputs import class_probabilities
 
@@ -88,11 +90,21 @@ class Rows:
         if rows is None:
             return self.estimator.fit(self.X, self.y, **self.fit_params)
         params = {key: _cut(value, rows, len(self.y)) for key, value in self.fit_params.items()}
-        return self.estimator.fit(_safe_indexing(self.X, rows), self.y[rows], **params)
+        return self.estimator.fit(self.inputs(rows, rows), self.y[rows], **params)
 
-    def held_out(self, fitted: Any, rows: IntArray) -> HeldOut:
+    @property
+    def pairwise(self) -> bool:
+        """Whether the inputs are a kernel matrix, whose columns are training rows."""
+        return bool(get_tags(self.estimator).input_tags.pairwise)
+
+    def inputs(self, rows: IntArray, trained: IntArray | None) -> Any:
+        """Return the inputs of some rows, for a classifier that was trained on some rows."""
+        X = _safe_indexing(self.X, rows)
+        return X[:, trained] if self.pairwise and trained is not None else X
+
+    def held_out(self, fitted: Any, rows: IntArray, trained: IntArray | None = None) -> HeldOut:
         """Return what a fitted classifier says of rows that it has not seen."""
-        p = probabilities_of(fitted, _safe_indexing(self.X, rows), self.classes)
+        p = probabilities_of(fitted, self.inputs(rows, trained), self.classes)
         weights = None if self.weights is None else self.weights[rows]
         return HeldOut(p, self.numbers[rows], weights)
 
@@ -125,12 +137,13 @@ class Rows:
             return self.estimator, HeldOut(p, self.numbers[used], weights)
         _refuse_none(np.bincount(self.numbers).max() >= 2)
         folds = 5 if cv is None else cv
-        rows = np.arange(len(self.y))
-        empty = np.zeros((len(rows), 1))
-        splits = split_rows(folds, empty, self.numbers, rows, self.classes, self.split_params)
-        p = self._cross_fitted(splits, n_jobs)
+        # First, so that the classifier refuses inputs that it does not take.
+        fitted = self.fit()
+        X = self.X if isinstance(self.X, np.ndarray) or issparse(self.X) else AnyRows(self.X)
+        data = FoldRows(X, self.numbers, np.arange(len(self.y)), self.weights, self.pairwise)
+        p = self._cross_fitted(split_rows(folds, data, self.classes, self.split_params), n_jobs)
         weights = None if self.weights is None else self.weights[used]
-        return self.fit(), HeldOut(p[used], self.numbers[used], weights)
+        return fitted, HeldOut(p[used], self.numbers[used], weights)
 
     def _cross_fitted(self, splits: Splits, n_jobs: int | None) -> FloatArray:
         from joblib import Parallel, delayed
@@ -263,7 +276,7 @@ def _fold(rows: Rows, train: IntArray, test: IntArray) -> FloatArray:
         rows.fit_params,
         rows.split_params,
     )
-    return one.held_out(one.fit(train), test).p
+    return one.held_out(one.fit(train), test, train).p
 
 
 def _cut(value: Any, rows: IntArray, n_rows: int) -> Any:

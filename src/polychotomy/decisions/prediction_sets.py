@@ -174,7 +174,7 @@ class PredictionSets(DecisionClassifier):
         else:
             train, test = self._split(rows, random)
             self.estimator_ = rows.fit(train)
-            held_out = rows.held_out(self.estimator_, test)
+            held_out = rows.held_out(self.estimator_, test, train)
         scores = self._scores(held_out.p, random)
         self.thresholds_ = class_thresholds(scores, held_out.y, wanted, self.class_conditional)
         self.held_out_counts_ = np.bincount(held_out.y, minlength=len(rows.classes))
