@@ -464,6 +464,7 @@ class State:
             # From the signature: `get_params` would read attributes, which may be missing.
             is_estimator = hasattr(cls, "get_params")
             parameters = set(signature(cls).parameters) if is_estimator else set()
+            _add_later(owner, parameters - set(there))
             _refuse_other(owner, parameters - set(there), set(there) - parameters - set(declared))
             if is_estimator and declared and not set(declared) & set(there):
                 return None  # constructed, but not fitted
@@ -478,6 +479,16 @@ class State:
         if check is not None:
             check(sizes)
         return sizes
+
+
+def _add_later(owner: Any, missing: set[str]) -> None:
+    """Give an object from an older file the parameters that its class has got since.
+
+    The class lists them in `later_parameters`, with the values that change nothing.
+    """
+    later = getattr(type(owner), "later_parameters", {})
+    for name in missing & set(later):
+        setattr(owner, name, later[name])
 
 
 def _refuse_other(owner: Any, missing: set[str], unexpected: set[str]) -> None:

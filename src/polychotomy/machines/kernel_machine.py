@@ -58,6 +58,12 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
         "_fitted": Holds(share="dT"),
     }
 
+    # Files of earlier versions do not have these.
+    later_parameters: ClassVar[Mapping[str, Any]] = {
+        "landmarks": None,
+        "landmark_choice": "pivoted_cholesky",
+    }
+
     # What a subclass's own parameters may be; those of the kernel are the same for all.
     own_parameters: ClassVar[Mapping[str, Rule]] = {}
 
