@@ -227,3 +227,21 @@ def test_extreme_weights_leave_a_finite_fit(size):
     assert np.isfinite(found.slope_)
     assert np.isfinite(found.biases_).all()
     assert np.isfinite(found.transform(p)).all()
+
+
+def test_rounds_end_when_newton_fails_again_and_again():
+    class Broken(Quadratic):
+        """No step ever lowers the value, and the strengths never settle."""
+
+        rounds = 0
+
+        def value(self, theta):
+            return float("inf") if theta.any() else 0.0
+
+        def derivatives(self, theta):
+            Broken.rounds += 1
+            return np.ones(2), Dense(np.eye(2) * 3.0 ** (Broken.rounds % 3))
+
+    fit = fit_shrunk(Broken(np.eye(2), np.zeros(2)), [np.arange(2)])
+    assert not fit.converged
+    assert Broken.rounds == 2

@@ -1,5 +1,7 @@
 """Leave-one-out scores of kernel logistic regression as calibration data."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -92,3 +94,17 @@ def test_folds_leave_no_mark():
     clf.set_params(calibrator="platt").fit(X, y)
     assert clf.leave_one_out_columns_.shape == (3,)
     assert not hasattr(clf.set_params(cv=3).fit(X, y), "leave_one_out_columns_")
+
+
+def test_weights_beyond_rounding_get_the_scores_of_folds():
+    X, y = rows(load_iris, 3)
+    X = np.round(X)
+    weights = np.random.default_rng(0).choice([1e-100, 1.0, 1e100], len(y))
+    machine = pc.KernelLogisticRegression(0.01, kernel="linear")
+    clf = pc.PolychotomyClassifier(machine, "one_vs_one", Spy(), cv="leave_one_out")
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        clf.fit(X, y, weights)
+    assert not clf.leave_one_out_columns_.all()
+    assert np.isfinite(Spy.seen["scores"]).all()
+    np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1.0)

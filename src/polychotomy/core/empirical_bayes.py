@@ -34,6 +34,9 @@ MAX_ROUNDS = 100
 # Rounds end when no log strength changes by more; parameters hardly depend on such changes.
 STRENGTH_TOLERANCE = 1e-5
 MAX_NEWTON_STEPS = 200
+# Rounds also end when Newton's method has failed so often in a row. With weights of 1e100 it fails
+# in every round: a fit of 35 rows took 0.4 s, and takes a tenth of that now.
+MOST_FAILURES = 2
 # Below this share of the value, a full Newton step reaches the optimum up to rounding.
 SMALL_DECREMENT = 1e-12
 ROUNDING = 1e-14
@@ -119,12 +122,15 @@ def fit_shrunk(
     # the main thread sets it.
     in_main = current_thread() is main_thread()
     with single_threaded_blas() if in_main else nullcontext():
+        failures = 0
         for _ in range(MAX_ROUNDS):
             theta, inverse_diagonal, converged = minimise(
                 model, penalties(model, groups, current, free), theta
             )
             before, current = current, _updated(current, groups, theta, inverse_diagonal)
-            if (np.abs(np.log(current / before)) <= STRENGTH_TOLERANCE).all():
+            failures = 0 if converged else failures + 1
+            settled = (np.abs(np.log(current / before)) <= STRENGTH_TOLERANCE).all()
+            if settled or failures >= MOST_FAILURES:
                 break
     return ShrunkFit(theta, before, converged)
 

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit
 
 from . import _core
@@ -297,20 +297,29 @@ def klr_leave_one_out(
 def _leave_one_out(
     kernel: FloatArray, c: FloatArray, f: FloatArray, y: FloatArray, cost: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the scores and their estimated errors of a problem in which all rows take part."""
+    """Return the scores and their estimated errors of a problem in which all rows take part.
+
+    Where weights are so large that rounding leaves nothing of the formula, the scores are those
+    of the fit, with infinite errors.
+    """
     variance = np.maximum(expit(f) * expit(-f), _SMALLEST_VARIANCE)
     root = np.sqrt(cost * variance)
     # P = root * projected * root: no division by a small W, as in the solver.
     system = root[:, None] * kernel * root
     system[np.diag_indices_from(system)] += 1.0
-    inverse = cho_solve(cho_factor(system, lower=True, overwrite_a=True), np.eye(len(f)))
-    border = inverse @ root
-    projected = inverse - np.outer(border, border) / (root @ border)
-    diagonal = np.diag(projected)
-    left_out = f - c / root**2 * (1.0 / diagonal - 1.0)
+    try:
+        factor = cho_factor(system, lower=True, overwrite_a=True)
+    except (LinAlgError, ValueError):
+        # Not positive definite after rounding, or not finite.
+        return f, np.full(len(f), np.inf)
+    inverse = cho_solve(factor, np.eye(len(f)))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        border = inverse @ root
+        projected = inverse - np.outer(border, border) / (root @ border)
+        diagonal = np.diag(projected)
+        left_out = f - c / root**2 * (1.0 / diagonal - 1.0)
 
-    # reach[j, i]: how far f_j moves, for a unit of c_i, when row i is left out.
-    with np.errstate(over="ignore", invalid="ignore"):
+        # reach[j, i]: how far f_j moves, for a unit of c_i, when row i is left out.
         reach = projected / (diagonal * root) / root[:, None]
         np.fill_diagonal(reach, 0.0)
         moved = reach * c
@@ -320,7 +329,8 @@ def _leave_one_out(
         bent = moved_dual - dual[:, None] + (root**2)[:, None] * moved
         # Absolute terms: where several are large, their cancelling is luck.
         second_step = np.abs(reach * bent).sum(axis=0)
-    return left_out, np.where(np.isfinite(second_step), second_step, np.inf)
+    known = np.isfinite(left_out) & np.isfinite(second_step)
+    return np.where(np.isfinite(left_out), left_out, f), np.where(known, second_step, np.inf)
 
 
 def _checked_gram(gram: ArrayLike) -> FloatArray:
