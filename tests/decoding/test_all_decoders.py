@@ -63,6 +63,7 @@ CASES = {
     "hastie_tibshirani": Case(PairwiseCoupling("hastie_tibshirani"), OneVsOne()),
     "pair_sizes": Case(PairwiseCoupling("hastie_tibshirani", "pair_sizes"), OneVsOne()),
     "markov": Case(PairwiseCoupling("markov"), OneVsOne()),
+    "pair_sums": Case(PairwiseCoupling("pair_sums"), OneVsOne()),
     "decision_graph": Case(DecisionGraph(), OneVsOne(), class_order=True),
     "valued_preference": Case(ValuedPreference(), OneVsOne()),
     "non_dominance": Case(NonDominance(), OneVsOne()),
@@ -89,6 +90,9 @@ CASES = {
         BayesianDecoding(), OneVsOne(), class_order=True, column_order=True
     ),
     "bayesian-parallel": Case(BayesianDecoding(update="parallel"), OneVsOne()),
+    "bayesian-printed": Case(
+        BayesianDecoding(update="printed"), OneVsOne(), class_order=True, column_order=True
+    ),
     "bayesian-one_vs_rest": Case(BayesianDecoding("training"), OneVsRest()),
     "bayesian-likelihood": Case(
         BayesianDecoding(update="parallel"), SparseRandomCode(), "likelihood"
@@ -317,7 +321,7 @@ def test_finite_results_for_any_finite_scores(case, n_classes, data):
 
 @few
 @given(st.data())
-@pytest.mark.parametrize("update", ["sequential", "parallel"])
+@pytest.mark.parametrize("update", ["sequential", "parallel", "printed"])
 def test_bayesian_decoding_of_any_likelihoods(update, data):
     book = OneVsOne().build(4)
 

@@ -163,13 +163,17 @@ def priors_for(draw, n_classes):
     return [p / sum(drawn) for p in drawn]
 
 
-TWINS = {"sequential": twins.bayes_sequential, "parallel": twins.bayes_parallel}
+TWINS = {
+    "sequential": twins.bayes_sequential,
+    "parallel": twins.bayes_parallel,
+    "printed": twins.bayes_printed,
+}
 
 
 @moderate
 @given(code_matrices(dont_cares=False), st.data())
-@pytest.mark.parametrize("update", ["sequential", "parallel"])
-def test_without_dont_cares_both_updates_are_the_product_18(update, matrix, data):
+@pytest.mark.parametrize("update", TWINS)
+def test_without_dont_cares_all_updates_are_the_product_18(update, matrix, data):
     r, priors = data.draw(answers(matrix)), data.draw(priors_for(len(matrix)))
     decoded = BayesianDecoding(priors, update).decode(r, Codebook(matrix))
     expected = [twins.bayes_product([(1 - v, v) for v in row], matrix, priors) for row in r]
@@ -178,7 +182,7 @@ def test_without_dont_cares_both_updates_are_the_product_18(update, matrix, data
 
 @moderate
 @given(code_matrices(), st.data())
-@pytest.mark.parametrize("update", ["sequential", "parallel"])
+@pytest.mark.parametrize("update", TWINS)
 def test_with_dont_cares_20_keeps_a_distribution(update, matrix, data):
     r, priors = data.draw(answers(matrix)), data.draw(priors_for(len(matrix)))
     decoded = BayesianDecoding(priors, update).decode(r, Codebook(matrix))
@@ -189,7 +193,7 @@ def test_with_dont_cares_20_keeps_a_distribution(update, matrix, data):
 
 @moderate
 @given(code_matrices(), st.data())
-@pytest.mark.parametrize("update", ["sequential", "parallel"])
+@pytest.mark.parametrize("update", TWINS)
 def test_the_side_frequencies_of_training_are_divided_out(update, matrix, data):
     r, sizes = data.draw(answers(matrix)), data.draw(sizes_for(len(matrix)))
     book = Codebook(matrix)
@@ -212,7 +216,7 @@ def test_the_side_frequencies_of_training_are_divided_out(update, matrix, data):
 
 @moderate
 @given(code_matrices(), st.data())
-@pytest.mark.parametrize("update", ["sequential", "parallel"])
+@pytest.mark.parametrize("update", TWINS)
 def test_margins_with_variance_and_noise_go_by_11(update, matrix, data):
     n_columns = matrix.shape[1]
     z = data.draw(answers(matrix, st.floats(-3, 3)))
@@ -241,7 +245,7 @@ def test_margins_with_variance_and_noise_go_by_11(update, matrix, data):
 
 @moderate
 @given(code_matrices(), st.data())
-@pytest.mark.parametrize("update", ["sequential", "parallel"])
+@pytest.mark.parametrize("update", TWINS)
 def test_log_likelihoods(update, matrix, data):
     logs = data.draw(answers(matrix, st.floats(-20, 20), n_rows=4)).reshape(2, 2, -1)
     logs = np.moveaxis(logs, 1, 2)  # (rows, columns, 2), the negative side first
@@ -258,6 +262,14 @@ def test_20_as_printed_does_not_keep_a_distribution_but_ours_does():
     book = Codebook([[1, 1], [-1, 1], [0, -1]])
     decoded = BayesianDecoding().decode([[0.75, 0.5]], book)
     np.testing.assert_allclose(decoded, [[0.5, 1 / 6, 1 / 3]], rtol=1e-12)
+    # Divided by their sum, the printed ones are .75, .25 and 1/3 over 4/3.
+    book = Codebook([[1, 0, 1], [-1, 0, 1], [0, 1, -1], [0, -1, -1]])
+    printed = BayesianDecoding(update="printed").decode([[0.75, 0.5, 0.5]], book)
+    np.testing.assert_allclose(printed, [[0.375, 0.125, 0.25, 0.25]], rtol=1e-12)
+    one_column = Codebook([[1, 1], [-1, 1], [0, -1]])
+    by_hand = np.array([0.75, 0.25, 1 / 3]) / (4 / 3)
+    printed = BayesianDecoding(update="printed").decode([[0.75, 0.5]], one_column)
+    np.testing.assert_allclose(printed, [by_hand], rtol=1e-12)
 
 
 def test_the_order_of_columns_matters_to_the_sequential_update_only():
@@ -309,7 +321,7 @@ def test_priors_in_all_forms(data):
 
 @few
 @given(code_matrices(), st.data())
-@pytest.mark.parametrize("update", ["sequential", "parallel"])
+@pytest.mark.parametrize("update", TWINS)
 def test_a_class_of_prior_0_stays_at_0(update, matrix, data):
     r = data.draw(answers(matrix, twins.any_probability))
     out = data.draw(st.sets(st.integers(0, len(matrix) - 1), min_size=1, max_size=len(matrix) - 1))

@@ -200,6 +200,21 @@ def test_unnormalised_answers_are_normalised_first(method):
     np.testing.assert_allclose(decoder.decode(R), decoder.decode(r), rtol=0, atol=1e-12)
 
 
+@moderate
+@given(pairwise_rows(n_rows=2, most=6))
+def test_pair_sums_are_the_estimate_without_iterations(drawn):
+    n_classes, r = drawn
+    inner = np.clip(r, 1e-3, 1 - 1e-3)
+    for row, p in zip(inner, PairwiseCoupling("pair_sums").decode(inner), strict=True):
+        full = twins.square(row, n_classes)
+        sums = [sum(full[i][j] for j in twins.others(i, n_classes)) for i in range(n_classes)]
+        expected = [float(2 * total / (n_classes * (n_classes - 1))) for total in sums]
+        np.testing.assert_allclose(p, expected, rtol=0, atol=1e-14)
+        # DUAN05, 2.3: the winner is that of the coupled probabilities.
+        coupled = PairwiseCoupling("hastie_tibshirani").decode([row])[0]
+        assert p[coupled.argmax()] >= p.max() - 1e-6
+
+
 def test_pair_weights_stand_in_the_order_of_the_columns():
     rng = np.random.default_rng(0)
     r, weights = rng.uniform(0.1, 0.9, size=(5, 6)), rng.uniform(1, 9, size=6)

@@ -196,7 +196,10 @@ def test_margins_without_what_is_needed():
     [
         (PairwiseCoupling("wu_lin_wang"), "Unknown coupling method 'wu_lin_wang'.*'wu_lin_weng'"),
         (PairwiseCoupling("hastie-tibshirani"), "Did you mean 'hastie_tibshirani'"),
-        (PairwiseCoupling("xyz"), "Choose 'wu_lin_weng', 'hastie_tibshirani' or 'markov'"),
+        (
+            PairwiseCoupling("xyz"),
+            "Choose 'wu_lin_weng', 'hastie_tibshirani', 'markov' or 'pair_sums'",
+        ),
         (PairwiseCoupling(3), "Unknown coupling method 3. Choose"),
         (PairwiseCoupling("hastie_tibshirani", "pair_size"), "Did you mean 'pair_sizes'"),
         (LossDecoding("hinges"), "Unknown loss 'hinges'. Did you mean 'hinge'"),

@@ -255,6 +255,16 @@ def bayes_sequential(likelihoods, matrix, priors):
     return p
 
 
+def bayes_printed(likelihoods, matrix, priors):
+    """VANGESTEL (20) as printed: the concerned classes get 1 in all, the others keep theirs."""
+    p = list(priors)
+    for (negative, positive), word in zip(likelihoods, np.asarray(matrix).T, strict=True):
+        concerned = [m for m in range(len(p)) if word[m] != 0]
+        new = {m: p[m] * (positive if word[m] > 0 else negative) for m in concerned}
+        p = [new[m] / sum(new.values()) if m in new else p[m] for m in range(len(p))]
+    return [value / sum(p) for value in p]
+
+
 def bayes_parallel(likelihoods, matrix, priors):
     """Every column's update starts from the priors; the updates are multiplied."""
     p = list(priors)

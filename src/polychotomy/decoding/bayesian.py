@@ -17,7 +17,7 @@ from ..core.state import Array, Field, Sizes, require
 from ..core.types import FloatArray
 from .base import Context, Decoder
 
-UPDATES = ("sequential", "parallel")
+UPDATES = ("sequential", "parallel", "printed")
 # Log likelihood ratios are kept within this bound, so that no probability becomes exactly 0.
 LARGEST_RATIO = 700.0
 
@@ -36,16 +36,18 @@ class BayesianDecoding(Decoder):
     priors : None, "training", array-like or dict, default=None
         The class probabilities to start from: equal (None), the frequencies of the training rows,
         or given values, as an array in class order or a dict by class label.
-    update : {"sequential", "parallel"}, default="sequential"
+    update : {"sequential", "parallel", "printed"}, default="sequential"
         With don't-cares the result of the paper's rule depends on the order of the columns;
         "sequential" goes from the first to the last. "parallel" is our own: it computes the
         update of every column from `priors`, not from the result of the columns before it, and
-        multiplies the updates, so the order does not matter. Without don't-cares both are (18).
+        multiplies the updates, so the order does not matter. "printed" is equation (20) as it
+        stands, for the record, divided by the sum at the end. Without don't-cares all are (18).
 
     Notes
     -----
-    Equation (20) as printed gives the classes that take part in a column the whole probability;
-    here they share what they had before the update, so the probabilities always sum to 1.
+    Equation (20) as printed gives the classes that take part in a column the whole probability,
+    and the others keep theirs. With "sequential" they share what they had before the update, so
+    that the probabilities always sum to 1.
 
     A bare array of shape (n_rows, n_columns) contains probabilities of the positive side, for sides
     of equal frequency. One of shape (n_rows, n_columns, 2) contains log likelihoods, of the
@@ -101,10 +103,12 @@ class BayesianDecoding(Decoder):
         current = start.copy()
         for column, word in enumerate(codebook.matrix.T):
             concerned = np.flatnonzero(word)
-            before = current if self.update == "sequential" else start
+            before = start if self.update == "parallel" else current
             likelihood = np.where(word[concerned] > 0, positive[:, [column]], negative[:, [column]])
             old_mass = np.logaddexp.reduce(before[:, concerned], axis=1, keepdims=True)
             new_mass = np.logaddexp.reduce(before[:, concerned] + likelihood, axis=1, keepdims=True)
+            if self.update == "printed":
+                old_mass = np.zeros_like(old_mass)
             with np.errstate(invalid="ignore"):
                 change = likelihood + old_mass - new_mass
             # Classes with prior 0 keep it, even if all classes of a column have prior 0.

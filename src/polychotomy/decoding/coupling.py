@@ -17,7 +17,7 @@ from ..core.registry import register
 from ..core.types import FloatArray
 from .base import Context, Decoder, pairwise_probabilities
 
-METHODS = ("wu_lin_weng", "hastie_tibshirani", "markov")
+METHODS = ("wu_lin_weng", "hastie_tibshirani", "markov", "pair_sums")
 
 
 @register("pairwise_coupling")
@@ -26,7 +26,7 @@ class PairwiseCoupling(Decoder):
 
     Parameters
     ----------
-    method : {"wu_lin_weng", "hastie_tibshirani", "markov"}, default="wu_lin_weng"
+    method : {"wu_lin_weng", "hastie_tibshirani", "markov", "pair_sums"}, default="wu_lin_weng"
         The criterion by which class probabilities p explain the pairwise r.
 
         - "wu_lin_weng": the smallest ``sum (r_ji p_i - r_ij p_j)^2``, GALAR (18)-(21), the second
@@ -35,6 +35,9 @@ class PairwiseCoupling(Decoder):
           ``mu_ij = p_i / (p_i + p_j)``, GALAR (4), DUAN05 (1)-(2), by Newton's method in log p.
         - "markov": the first method of Wu, Lin and Weng, the stationary distribution of a
           Markov chain that moves between classes by r.
+        - "pair_sums": ``2 sum_j r_ij / (M (M - 1))``, the estimate without iterations of Hastie
+          and Tibshirani in DUAN05 section 2.3. It has the winner of "hastie_tibshirani" for r in
+          (0, 1), but its probabilities are too even: none exceeds ``2 / M``. For comparison only.
     pair_weights : None, "pair_sizes" or array-like of shape (n_columns,), default=None
         The weights ``n_ij`` of "hastie_tibshirani": equal (None), the number of training rows of
         the two classes ("pair_sizes"), or given values in the order of the code's columns.
@@ -91,6 +94,8 @@ class PairwiseCoupling(Decoder):
             return native.couple_wu_lin_weng(r)
         if self.method == "markov":
             return native.couple_markov(r)
+        if self.method == "pair_sums":
+            return _pair_sums(r, codebook.n_classes)
         p, n_unconverged = native.couple_hastie_tibshirani(r, weights)
         warn_unconverged(n_unconverged, type(self).__name__)
         return p
@@ -118,6 +123,16 @@ class PairwiseCoupling(Decoder):
                 f"pair_weights must be {codebook.n_columns} positive numbers, one for each column."
             )
         return weights[source]
+
+
+def _pair_sums(r: FloatArray, n_classes: int) -> FloatArray:
+    """Return the sums of every class's pairwise probabilities, divided by their total."""
+    first, second = np.triu_indices(n_classes, 1)
+    sums = np.zeros((len(r), n_classes))
+    for column, (i, j) in enumerate(zip(first, second, strict=True)):
+        sums[:, i] += r[:, column]
+        sums[:, j] += 1.0 - r[:, column]
+    return sums / len(first)
 
 
 def warn_unconverged(count: int, who: str) -> None:
