@@ -3,8 +3,8 @@
     python tests/fuzz/fuzz.py --calls 100000 --seed 0
 
 Every call has a number, from which it can be repeated alone: ``--only NUMBER``. It prints what went
-wrong, and ends with exit code 1 if anything did. With ``--log FILE`` every call is written down, with its
-processor time, and the same command goes on where it was:
+wrong, and ends with exit code 1 if anything did. With ``--log FILE`` every call is written down,
+with its processor time, and the same command goes on where it was:
 
     nice -n 19 python tests/fuzz/fuzz.py --calls 100000 --log fuzz.jsonl
 """
