@@ -13,7 +13,7 @@ def test_the_best_that_a_file_can_hold():
     X, y = load_iris(return_X_y=True)
     found = compare_methods(X[::3], y[::3], ["PWC_PSVM", "PWC_KLR"], n_splits=2)
     best = found.recommended
-    (other,) = set(found.candidates) - {best}
+    (other,) = set(found.methods) - {best}
     loaded = SimpleNamespace(table=SimpleNamespace(schema=SimpleNamespace(target="kind")))
     assert found.storable == best
     assert f"--method {best} " in _commands(found, loaded, "my flowers.csv")

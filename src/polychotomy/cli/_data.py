@@ -42,7 +42,10 @@ Category = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Seed = Annotated[int, typer.Option(help="Seeds the splits and the methods.")]
-Jobs = Annotated[int | None, typer.Option(help="Threads; -1 for all cores [default: 1].")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(help="Processes, in one thread each; -1 for all cores [default: all cores]."),
+]
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,8 @@ def load_data(
         loaded = Loaded(table, title, _reading_code(data, target, options))
     for note in loaded.table.notes:
         tell(note)
-    check_classes(loaded.table.y, loaded.table.schema.target)
+    # Classes with one row are learned, but not judged.
+    check_classes(loaded.table.y, loaded.table.schema.target, least=1)
     return loaded
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,13 +23,29 @@ from ._data import (
     load_data,
     seconds_of,
 )
+from ._time import command_clock
 
 if TYPE_CHECKING:
     from ..compare import MethodComparison
 
 Time = Annotated[
-    str, typer.Option("--time", metavar="TIME", help="The time limit: 90s, 5m, 2h or none.")
+    str,
+    typer.Option(
+        "--time",
+        metavar="TIME",
+        help="The time limit for the whole command: 90s, 5m, 2h or none.",
+    ),
 ]
+Rare = Annotated[
+    str,
+    typer.Option(
+        "--rare",
+        metavar="keep|drop|merge",
+        help="What to do with classes of fewer than 5 rows: keep, drop, or merge into one.",
+    ),
+]
+# A file of so many bytes takes a while to read.
+LARGE_FILE = 200_000
 
 
 def add_to(app: typer.Typer) -> None:
@@ -58,6 +75,7 @@ def compare(
     report: Annotated[
         Path | None, typer.Option("--report", "-r", help="Write the comparison as an HTML page.")
     ] = None,
+    rare: Rare = "keep",
     drop: Drop = None,
     keep: Keep = None,
     category: Category = None,
@@ -69,7 +87,8 @@ def compare(
 
     Every method is tuned inside each training part and judged on the test part, together with
     scikit-learn's logistic regression, random forest, gradient boosting and calibrated SVC.
-    Methods that are not distinguishable are named.
+    A large table is tried on a part of its rows first, so that there is an answer whenever the time
+    is up.
 
     \b
     Examples:
@@ -81,24 +100,26 @@ def compare(
     from ..compare._candidates import choose
     from ..core import files
 
-    limit = seconds_of(time)
+    clock = command_clock(seconds_of(time), page=report is not None)
     if everything and methods:
         raise ValueError("--all and --methods do not go together.")
     choose("all" if everything else names(methods))
     if report is not None:
         files.refuse(report)
+    prepare_workers(data)
     loaded = load_data(data, target, drop, keep, category)
     found = compare_methods(
         loaded.table.X,
         loaded.table.y,
         "all" if everything else names(methods),
-        time_limit=limit,
+        clock=clock,
         n_splits=splits,
         protocol="nested" if nested else "hold-out",
         test_size=test_size,
         preprocessor=loaded.table.schema.preprocessor(),
+        rare=rare,
         random_state=seed,
-        n_jobs=jobs,
+        n_jobs=n_processes(jobs),
     )
     if as_json:
         print_json(_numbered(found, loaded))
@@ -110,12 +131,36 @@ def compare(
         tell("--report FILE.html shows reliability, confusions, hard pairs and doubtful rows.")
 
 
+def prepare_workers(data: str) -> None:
+    """Let worker processes import what they need while a large table is read."""
+    from ..compare._compare import WORKERS_NEED
+    from ..execution.calls import start_early
+
+    if data == "-" or (os.path.isfile(data) and os.path.getsize(data) > LARGE_FILE):
+        start_early(list(WORKERS_NEED))
+
+
+def n_processes(jobs: int | None) -> int:
+    """Return the number of processes: one for each core by default."""
+    from ..execution.executors import usable_cores
+
+    if jobs == 0:
+        raise ValueError("--jobs must be at least 1, or -1 for all cores.")
+    return usable_cores() if jobs is None else jobs
+
+
 def _numbered(found: MethodComparison, loaded: Loaded) -> dict[str, Any]:
     """Return the comparison for JSON, with rows numbered as in the file."""
     result = found.to_dict()
     for row in result["doubtful"]:
-        row["row"] = int(loaded.table.rows[row["row"]])
+        row["row"] = int(_rows(found, loaded)[row["row"]])
     return {"data": loaded.title, **result, "data_notes": list(loaded.table.notes)}
+
+
+def _rows(found: MethodComparison, loaded: Loaded) -> Any:
+    """Return the numbers in the file of the rows that were compared."""
+    rows = loaded.table.rows
+    return rows if found.kept is None else rows[found.kept]
 
 
 def _write_page(found: MethodComparison, loaded: Loaded, path: Path, data: str) -> None:
@@ -126,8 +171,8 @@ def _write_page(found: MethodComparison, loaded: Loaded, path: Path, data: str) 
     page = html_report(
         found,
         loaded.title,
-        X=table.X,
-        rows=table.rows,
+        X=table.X if found.kept is None else table.X.iloc[found.kept],
+        rows=_rows(found, loaded),
         commands=_commands(found, loaded, data),
         code=_code(found, loaded),
         notes=table.notes,

@@ -29,9 +29,11 @@ from ._data import (
     load_data,
     seconds_of,
 )
-from .comparisons import Time
+from ._time import command_clock
+from .comparisons import Time, n_processes
 
 if TYPE_CHECKING:
+    from ..execution.deadline import Clock
     from ..tables import TableSchema
 
 Model = Annotated[
@@ -78,7 +80,7 @@ def fit(
     from ..compare._candidates import NEAREST, choose
     from ..core import files
 
-    limit = seconds_of(time)
+    clock = command_clock(seconds_of(time))
     if output != "-":
         files.refuse(output)
     elif as_json:
@@ -91,7 +93,7 @@ def fit(
             f"or use polychotomy.compare.tuned_pipeline({name!r}, y) in Python."
         )
     loaded = load_data(data, target, drop, keep, category)
-    name = choose([method])[0].name if method else _recommended(loaded, limit, seed, jobs)
+    name = choose([method])[0].name if method else _recommended(loaded, clock, seed, jobs)
     table = loaded.table
     model = tuned_pipeline(
         name, table.y, table.schema.preprocessor(), random_state=seed, n_jobs=jobs
@@ -115,7 +117,7 @@ def fit(
         tell(f"wrote {output}: {name}, {len(table.y)} rows, {len(facts['classes'])} classes.")
 
 
-def _recommended(loaded: Loaded, limit: float | None, seed: int, jobs: int | None) -> str:
+def _recommended(loaded: Loaded, clock: Clock, seed: int, jobs: int | None) -> str:
     from ..compare import candidates, compare_methods, default_names
 
     known = candidates()
@@ -123,11 +125,11 @@ def _recommended(loaded: Loaded, limit: float | None, seed: int, jobs: int | Non
         loaded.table.X,
         loaded.table.y,
         [name for name in default_names() if known[name].storable],
-        time_limit=limit,
+        clock=clock,
         n_splits=5,
         preprocessor=loaded.table.schema.preprocessor(),
         random_state=seed,
-        n_jobs=jobs,
+        n_jobs=n_processes(jobs),
     )
     for sentence in found.reasons:
         tell(sentence)

@@ -33,6 +33,9 @@ DEFAULT = (
 )
 # For methods that a model file cannot hold, the most similar one that it can.
 NEAREST = {"boosting": "forest"}
+# With more rows, parameters are chosen on so many of them: kernel machines grow faster.
+KERNELS_TUNED_ROWS = 4_000
+OTHERS_TUNED_ROWS = 16_000
 CITED = {
     "DUAN03": "Duan, Keerthi, Chu, Shevade and Poo (2003)",
     "DUAN05": "Duan and Keerthi (2005)",
@@ -70,6 +73,8 @@ class Candidate:
         The pipe, if a sweep can tune it together with others.
     quick : callable or None
         From `Conditions` to an estimator that is not tuned, for a first answer.
+    is_pool : bool
+        Whether it is a pool, whose members others can share.
 
     Examples
     --------
@@ -88,10 +93,20 @@ class Candidate:
     make: Callable[[Conditions], Any]
     pipe: PolychotomyClassifier | None = None
     quick: Callable[[Conditions], Any] | None = None
+    is_pool: bool = False
+
+    @property
+    def tuned_rows(self) -> int | None:
+        """With more rows it is tuned on so many, and fitted on all; None if it cannot do that."""
+        if self.is_pool:
+            return None
+        return OTHERS_TUNED_ROWS if self.pipe is None else KERNELS_TUNED_ROWS
 
     @property
     def sweep(self) -> str:
-        """What it shares with other methods: machine and code. Without a pipe, its own name."""
+        """What it shares with others: machine and code, or members. Else, its own name."""
+        if self.is_pool:
+            return "pools"
         if self.pipe is None:
             return self.name
         own = " nested" if "refit" in self.pipe.decoder.needs else ""
@@ -101,6 +116,13 @@ class Candidate:
     def ties(self) -> str:
         """The rule that decides between cells of its grid."""
         return "nll" if self.probabilities else "duan2003"
+
+
+# Always judged, never recommended: a method that is worse has learned nothing of use.
+BASELINE = Candidate(
+    *("majority", "no inputs: the shares of the classes", "baseline", "baseline", True, False),
+    *(lambda n_rows, n_features: 0.0, lambda conditions: None),
+)
 
 
 def candidates() -> dict[str, Candidate]:
@@ -224,7 +246,9 @@ def _pools() -> Iterable[Candidate]:
             text = words.get(name, "several classifiers that answer together")
             seconds, make = _pool_seconds(one.classifier()), _recipe_maker(name)
             paper = CITED.get(one.papers[0], "ours, see docs/methods.md")
-            yield Candidate(name, text, paper, OURS, True, True, seconds, make)
+            # Pools share members; other recipes of several classifiers do not.
+            shares = hasattr(one.classifier(), "fit_with_parts")
+            yield Candidate(name, text, paper, OURS, True, True, seconds, make, is_pool=shares)
 
 
 def _pool_seconds(pool: Any) -> Callable[[int, int], float]:

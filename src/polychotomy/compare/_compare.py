@@ -1,34 +1,41 @@
 """Comparing methods within a time limit.
 
-Design note: all methods are judged on the same splits, split by split, so that differences are
-paired. The alternative, all splits of one method and then the next, would use the time limit as
-well, but leaves methods with different numbers of splits, which cannot be paired.
+Design note: all methods are judged on the same splits, so that differences are paired.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
 from ..core.checks import one_of, positive_number
-from ..core.progress import Ticker, progress
-from ..core.types import IntArray
-from ..core.words import duration
-from ._candidates import Candidate, choose, fastest_first
+from ..core.progress import progress
+from ..core.types import FloatArray
+from ..execution.calls import Calls, CallsHere, CallsInProcesses, available_memory
+from ..execution.deadline import Clock
+from ._candidates import BASELINE, Candidate, choose, fastest_first
+from ._classes import Classes, settle_classes
 from ._comparison import MethodComparison
-from ._deadline import Clock, OutOfTime, deadline
-from ._judging import HeldOut, Split, judge, make_split
+from ._judging import HeldOut, Level, Material, rows_of
 from ._peers import Conditions
+from ._schedule import Schedule, common_splits, sizes
+from ._splits import most_test_rows, rounds, stratified_order
 
-# The first round, before any time has been measured, may take this share of the limit.
-FIRST_ROUND = 0.4
-# Fewer splits than this say too little. Methods too slow for them are skipped.
-FEWEST_SPLITS = 3
-PROTOCOLS = ("hold-out", "nested")
+TASK = "polychotomy.compare._judging:perform"
+# What worker processes import once, before they are started.
+WORKERS_NEED = ("polychotomy.compare._judging", "sklearn.ensemble", "sklearn.svm", "pandas")
+# If all methods are expected to take more than this share of the time, quick fits come first.
+PRESSED = 0.05
+# With less time, they come first in any case: to start other processes takes a second or two.
+SHORT = 20.0
+# Work of so many seconds is not worth other processes.
+SMALL = 1.5
+# What a process may use of the memory that is free at the start, shared by all processes.
+MEMORY_SHARE = 0.8
 
 
 def compare_methods(
@@ -41,14 +48,20 @@ def compare_methods(
     protocol: str = "hold-out",
     test_size: float = 0.25,
     preprocessor: Any = "scale",
+    rare: str = "keep",
+    groups: ArrayLike | None = None,
+    order: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     show_progress: bool = True,
+    clock: Clock | None = None,
 ) -> MethodComparison:
     """Compare methods on rows they were not trained on, and recommend one.
 
     Every method is tuned inside each training part: ours by one sweep for all that share machine
-    and code, scikit-learn's by a small grid. The test part is used only for the scores.
+    and code, others by a small grid. The test part is used only for the scores. A baseline, which
+    always answers with the shares of the classes, is judged too.
 
     Parameters
     ----------
@@ -59,9 +72,9 @@ def compare_methods(
     methods : iterable of str or "all", default=None
         Names out of `candidates`; a good choice by default.
     time_limit : float, default=None
-        The limit in seconds. All methods are tried once, the fast ones first. Methods too slow
-        for 3 splits are skipped; the others are judged on as many splits as the time allows. The
-        result names the skipped methods.
+        The limit in seconds. All methods are tried on a part of the rows first; the best few go on
+        to more rows, and to as many splits as the time allows. The result says how many rows and
+        splits that were, and names skipped methods.
     n_splits : int, default=10
         The number of splits.
     protocol : {"hold-out", "nested"}, default="hold-out"
@@ -72,12 +85,26 @@ def compare_methods(
     preprocessor : transformer, "scale" or None, default="scale"
         A transformer of the inputs, fitted on the training part, for example that of
         `tables.TableSchema.preprocessor`. "scale" is a `StandardScaler`.
+    rare : {"keep", "drop", "merge"}, default="keep"
+        What to do with classes of fewer than 5 rows. A class that is kept and has one row is
+        learned, but not judged.
+    groups : array-like of shape (n_rows,), default=None
+        Rows of the same group are never in training and test part of one split.
+    order : array-like of shape (n_rows,), default=None
+        The time of each row: training parts come before their test parts.
+    sample_weight : array-like of shape (n_rows,), default=None
+        The weights of the rows, in training and in the scores.
     random_state : int, default=0
         Seeds splits and methods.
     n_jobs : int, default=None
-        The number of threads, for methods that can use several.
+        The number of processes, -1 for one for each core. Methods run in one thread each. None is
+        this process, in which the code of other libraries may not stop in time. The figures do
+        not depend on it. A script that gives a number must do so under
+        ``if __name__ == "__main__":``.
     show_progress : bool, default=True
         Whether to show a bar, on a terminal.
+    clock : Clock, default=None
+        Counts the time in place of `time_limit`, if it began earlier.
 
     Returns
     -------
@@ -95,179 +122,190 @@ def compare_methods(
     '2 random stratified splits, 75 % for training'
     """
     chosen = choose(methods)
-    numbers, classes = _classes(y)
-    rounds = _rounds(numbers, protocol, n_splits, test_size, random_state)
-    smallest = min(int(np.bincount(numbers[train]).min()) for train, _ in rounds)
     limit = None if time_limit is None else positive_number(time_limit, "time_limit")
-    X = X if hasattr(X, "iloc") else np.asarray(X)
-    chosen = fastest_first(chosen, len(rounds[0][0]), X.shape[1] if X.ndim > 1 else 1)
+    clock = Clock(limit) if clock is None else clock
+    classes = settle_classes(y, rare)
+    material = _material(
+        *(X, classes, sample_weight, preprocessor, random_state),
+        *(protocol, n_splits, test_size, groups, order),
+    )
+    n_train = min(len(train) for train, _ in material.rounds)
+    levels = sizes(n_train, len(classes.labels))
+    width = material.X.shape[1] if material.X.ndim > 1 else 1
+    chosen = fastest_first(chosen, levels[0], width)
+    n_workers = 1 if n_jobs is None else effective_n_jobs(n_jobs)
+    expected = sum(one.expected_seconds(levels[0], width) for one in chosen) / n_workers
+    left = clock.left()
     with progress(show_progress) as tick:
-        work = _Work(
+        schedule = Schedule(
             groups=_grouped(chosen),
-            X=X,
-            y=numbers,
-            n_classes=len(classes),
-            preprocessor=_preprocessor(preprocessor),
-            conditions=Conditions(smallest, random_state, n_jobs),
-            clock=Clock(limit),
+            sizes=levels,
+            n_splits=len(material.rounds),
+            clock=clock,
+            n_workers=n_workers,
+            y=material.y,
             tick=tick,
         )
-        work.run(rounds)
-    if not work.found:
-        why = "; ".join(f"{name}: {reason}" for name, reason in work.left_out.items())
-        raise ValueError(f"No method could be judged ({why}). Allow more time or other methods.")
-    done = len(next(iter(work.found.values())))
-    train, test = rounds[0]
-    return MethodComparison(
-        candidates={one.name: one for one in chosen if one.name in work.found},
-        held_out=work.found,
-        y=numbers,
-        classes=classes,
-        test_to_train=len(test) / len(train),
-        protocol=_protocol_words(protocol, done, len(rounds), len(train) / len(numbers)),
-        left_out=work.left_out,
-        notes=work.notes,
-        seconds=work.clock.spent,
+        if left is not None and (expected > PRESSED * left or left < SHORT):
+            # In this process: others are not there yet, and so few rows take no time.
+            quick = schedule.quick_calls()
+            CallsHere().run(TASK, material, lambda: next(quick, None), schedule.on_answer)
+        here = n_jobs is None or expected * n_workers * len(material.rounds) < SMALL
+        calls: Calls = (
+            CallsHere() if here else CallsInProcesses(n_workers, _memory(n_workers), WORKERS_NEED)
+        )
+        calls.run(TASK, material, schedule.take, schedule.on_answer)
+    return _assembled(chosen, schedule, material, classes, clock, protocol, (groups, order))
+
+
+def _memory(n_workers: int) -> int | None:
+    """Return the bytes that each process may use; None if the system does not say."""
+    memory = available_memory()
+    return None if memory is None else int(MEMORY_SHARE * memory / n_workers)
+
+
+def _material(
+    X: Any,
+    classes: Classes,
+    sample_weight: ArrayLike | None,
+    preprocessor: Any,
+    seed: int,
+    protocol: str,
+    n_splits: int,
+    test_size: float,
+    groups: ArrayLike | None,
+    order: ArrayLike | None,
+) -> Material:
+    X = X if hasattr(X, "iloc") else np.asarray(X)
+    y, kept = classes.numbers, classes.rows
+    whole = len(kept) == len(X)
+    columns = [
+        None if values is None else np.asarray(values)[kept]
+        for values in (groups, order, sample_weight)
+    ]
+    weights = None if columns[2] is None else _checked_weights(columns[2])
+    found = rounds(y, protocol, n_splits, test_size, seed, columns[0], columns[1])
+    most = most_test_rows(len(classes.labels))
+    long = sizes(min(len(train) for train, _ in found), len(classes.labels))
+    ordered = []
+    for number, (train, test) in enumerate(found):
+        if len(long) > 1:
+            train = stratified_order(y, train, seed + number)
+        if len(test) > most:
+            test = np.sort(stratified_order(y, test, seed + number, first=1)[:most])
+        ordered.append((train, test))
+    return Material(
+        *(X if whole else rows_of(X, kept), y, classes.labels, weights, ordered),
+        *(_preprocessor(preprocessor), seed),
     )
 
 
-@dataclass
-class _Work:
-    """The rounds of a comparison: each judges all groups of methods on one split."""
-
-    groups: list[list[Candidate]]
-    X: Any
-    y: IntArray
-    n_classes: int
-    preprocessor: Any
-    conditions: Conditions
-    clock: Clock
-    tick: Ticker
-    found: dict[str, list[HeldOut]] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    def run(self, rounds: Sequence[tuple[IntArray, IntArray]]) -> None:
-        costs = self._first_round(rounds[0], len(rounds))
-        self._drop_slow(costs, min(len(rounds), FEWEST_SPLITS))
-        for number, rows in enumerate(rounds[1:], 1):
-            if not self.groups or not self._round(rows, number, len(rounds)):
-                break
-
-    def _split(self, rows: tuple[IntArray, IntArray]) -> Split:
-        return make_split(self.X, self.y, self.n_classes, rows, self.preprocessor)
-
-    def _first_round(self, rows: tuple[IntArray, IntArray], n_rounds: int) -> list[float]:
-        """Try every group once, the fast ones first; return the seconds of each."""
-        split, costs, kept = self._split(rows), [], []
-        for place, group in enumerate(self.groups):
-            self.tick("methods tried", place, len(self.groups))
-            start = self.clock.spent
-            try:
-                with deadline(self._first_time(n_rounds, last=place + 1 == len(self.groups))):
-                    found, warned = judge(group, split, self.conditions)
-            except OutOfTime:
-                took = self.clock.spent - start
-                why = "no time was left to try it"
-                if took > 0.5:
-                    why = f"one split was not finished after {duration(took)}"
-                self.left_out.update(dict.fromkeys((one.name for one in group), why))
-                continue
-            except (ValueError, np.linalg.LinAlgError, MemoryError) as error:
-                why = f"it failed: {str(error).splitlines()[0] if str(error) else 'no memory'}"
-                self.left_out.update(dict.fromkeys((one.name for one in group), why.rstrip(".")))
-                continue
-            self._note(warned)
-            self.found.update({name: [held] for name, held in found.items()})
-            costs.append(self.clock.spent - start)
-            kept.append(group)
-        self.groups = kept
-        return costs
-
-    def _first_time(self, n_rounds: int, last: bool) -> float | None:
-        """Return how long a group may take in the first round."""
-        left = self.clock.left(FIRST_ROUND if n_rounds > 1 and self.found else 1.0)
-        # A group slower than expected should not use up the time of those after it.
-        return left if left is None or last else 0.5 * left
-
-    def _drop_slow(self, costs: list[float], fewest: int) -> None:
-        """Skip the slowest groups until the others have time for the fewest splits."""
-        left = self.clock.left()
-        while left is not None and len(costs) > 1 and sum(costs) * (fewest - 1) > left:
-            slowest = int(np.argmax(costs))
-            why = f"one split took {duration(costs.pop(slowest))}, too long for the time limit"
-            for one in self.groups.pop(slowest):
-                self.left_out[one.name] = why
-                del self.found[one.name]
-
-    def _round(self, rows: tuple[IntArray, IntArray], number: int, total: int) -> bool:
-        """Judge all groups on one more split, which counts only if all of them finish."""
-        split, results = self._split(rows), {}
-        steps = len(self.groups)
-        for place, group in enumerate(self.groups):
-            self.tick("splits", number * steps + place, total * steps)
-            try:
-                with deadline(self.clock.left()):
-                    found, warned = judge(group, split, self.conditions)
-            except OutOfTime:
-                return False
-            self._note(warned)
-            results.update(found)
-        for name, held in results.items():
-            self.found[name].append(held)
-        return True
-
-    def _note(self, warned: list[str]) -> None:
-        self.notes += [text for text in warned if text not in self.notes]
+def _checked_weights(values: Any) -> FloatArray:
+    try:
+        weights: FloatArray = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must be numbers.") from None
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError("sample_weight must be finite, not negative, and not all zero.")
+    return weights
 
 
-def _classes(y: ArrayLike) -> tuple[IntArray, Any]:
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y must be a column of classes; got an array of shape {labels.shape}.")
-    classes, numbers = np.unique(labels, return_inverse=True)
-    counts = np.bincount(numbers)
-    if len(classes) < 2:
-        raise ValueError("y must have at least two classes.")
-    if counts.min() < 2:
-        raise ValueError(
-            f"Class {classes.tolist()[int(counts.argmin())]!r} has one row; at least 2 are needed "
-            "to learn it and to judge it."
-        )
-    return numbers, classes
+def _assembled(
+    chosen: Sequence[Candidate],
+    schedule: Schedule,
+    material: Material,
+    classes: Classes,
+    clock: Clock,
+    protocol: str,
+    columns: tuple[Any, Any],
+) -> MethodComparison:
+    """Put together what was found: the ranking of one size, and what other sizes say."""
+    found = {level: dict(runs) for level, runs in schedule.found.items() if any(runs.values())}
+    order = sorted(found, key=lambda level: (level.tuned, level.rows))
+    wanted = min(2, max((len(runs) for runs in found.values()), default=0))
+    ranked = [level for level in order if len(found[level]) >= wanted]
+    known = {one.name: one for one in chosen}
+    level = ranked[-1] if ranked else Level(schedule.sizes[0])
+    names, splits = common_splits(found.get(level, {}))
+    main = {name: [found[level][name][split] for split in splits] for name in names}
+    splits = splits or [0]
+    main[BASELINE.name] = [baseline(material, split, level.rows) for split in splits]
+    others: dict[str, list[HeldOut]] = {}
+    for lower in reversed(order):
+        for name, runs in found[lower].items():
+            if name not in main and name not in others and lower.rows <= level.rows:
+                others[name] = [runs[split] for split in sorted(runs)]
+    train, test = material.rounds[0]
+    judged = {**{name: known[name] for name in (*names, *others)}, BASELINE.name: BASELINE}
+    left_out = {
+        one.name: schedule.failures.get(one.name, "no time was left to try it")
+        for one in chosen
+        if one.name not in judged
+    }
+    share = len(train) / len(material.y)
+    return MethodComparison(
+        candidates=judged,
+        held_out=main,
+        y=material.y,
+        classes=classes.labels,
+        test_to_train=len(test) / min(len(train), level.rows),
+        protocol=_protocol_words(protocol, len(splits), len(material.rounds), share, columns),
+        left_out=left_out,
+        notes=[*classes.notes, *schedule.notes],
+        seconds=clock.spent,
+        others=others,
+        level=level,
+        most_rows=schedule.sizes[-1],
+        curve=_curve(found, material),
+        kept=classes.rows,
+        why={name: schedule.failures[name] for name in others if name in schedule.failures},
+    )
 
 
-def _rounds(
-    y: IntArray, protocol: str, n_splits: int, test_size: float, seed: int
-) -> list[tuple[IntArray, IntArray]]:
-    from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
-
-    one_of(protocol, "protocol", PROTOCOLS)
-    if isinstance(n_splits, bool) or not isinstance(n_splits, int) or n_splits < 1:
-        raise ValueError(f"n_splits must be a whole number of at least 1, got {n_splits!r}.")
-    if not 0.0 < test_size < 1.0:
-        raise ValueError(f"test_size must be between 0 and 1, got {test_size!r}.")
-    nothing = np.zeros(len(y))
-    if protocol == "hold-out":
-        # At least one test row for each class.
-        n_test = max(round(test_size * len(y)), int(y.max()) + 1)
-        splitter = StratifiedShuffleSplit(n_splits, test_size=n_test, random_state=seed)
-        return list(splitter.split(nothing, y))
-    folds = min(5, int(np.bincount(y).min()))
-    rounds: list[tuple[IntArray, IntArray]] = []
-    while len(rounds) < n_splits:
-        splitter = StratifiedKFold(folds, shuffle=True, random_state=seed + len(rounds))
-        rounds += splitter.split(nothing, y)
-    return rounds[:n_splits]
+def _curve(
+    found: dict[Level, dict[str, dict[int, HeldOut]]], material: Material
+) -> list[dict[str, Any]]:
+    """Return the figures of all methods for every number of training rows, on the first split."""
+    points = []
+    for level in sorted(found, key=lambda level: (level.tuned, level.rows)):
+        for name, runs in found[level].items():
+            if 0 in runs:
+                figures = runs[0].figures(material.y[runs[0].rows])
+                points.append(
+                    {
+                        "method": name,
+                        "rows": min(level.rows, len(material.rounds[0][0])),
+                        "tuned": level.tuned,
+                        **figures,
+                    }
+                )
+    return points
 
 
-def _protocol_words(protocol: str, done: int, wanted: int, train: float) -> str:
+def baseline(material: Material, split: int, rows: int) -> HeldOut:
+    """Answer every test row with the shares of the classes in the training part."""
+    train, test = material.rounds[split]
+    train = train[:rows]
+    weights = None if material.weights is None else material.weights[train]
+    counts = np.bincount(material.y[train], weights, len(material.labels))
+    p = np.tile(counts / counts.sum(), (len(test), 1))
+    own = None if material.weights is None else material.weights[test]
+    return HeldOut(test, p.argmax(axis=1), p, 0.0, {}, weights=own, train_rows=len(train))
+
+
+def _protocol_words(
+    protocol: str, done: int, wanted: int, train: float, columns: tuple[Any, Any]
+) -> str:
     of = "" if done == wanted else f" of the {wanted} planned"
+    groups, order = columns
+    if order is not None:
+        plural = "" if done == 1 else "s"
+        return f"{done}{of} window{plural} in time, each trained on all rows before it"
     kind = "random stratified split" if protocol == "hold-out" else "fold"
     nested = "" if protocol == "hold-out" else " of nested cross-validation"
-    return f"{done}{of} {kind}{'' if done == 1 else 's'}{nested}, {train:.0%} for training".replace(
-        "%", " %"
-    )
+    kind = kind if groups is None else "split by group"
+    text = f"{done}{of} {kind}{'' if done == 1 else 's'}{nested}, {train:.0%} for training"
+    return text.replace("%", " %").replace("split by groups", "splits by group")
 
 
 def _preprocessor(given: Any) -> Any:
@@ -280,7 +318,7 @@ def _preprocessor(given: Any) -> Any:
 
 
 def _grouped(chosen: Sequence[Candidate]) -> list[list[Candidate]]:
-    """Put methods that share a sweep together, in their order."""
+    """Put methods that share a sweep or members together, in their order."""
     groups: dict[str, list[Candidate]] = {}
     for one in chosen:
         groups.setdefault(one.sweep, []).append(one)
@@ -324,8 +362,8 @@ def tuned_pipeline(
     from sklearn.pipeline import Pipeline
 
     (candidate,) = choose([name])
-    numbers, _ = _classes(y)
-    conditions = Conditions(int(np.bincount(numbers).min()), random_state, n_jobs)
+    counts = np.bincount(settle_classes(y).numbers)
+    conditions = Conditions(int(counts.min()), random_state, n_jobs)
     estimator = candidate.make(conditions)
     before = _preprocessor(preprocessor)
     if before is None:

@@ -1,13 +1,8 @@
-"""What a comparison found, and how certain it is.
-
-Design note: training parts of different splits overlap, so that the plain paired t-test is far too
-confident. Nadeau and Bengio's correction is used throughout. Ranks over splits (Friedman) would
-need independent splits too, and say nothing about the size of a difference.
-"""
+"""What a comparison found."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import scores
 from ..core.types import FloatArray, IntArray
 from ..plots import ReliabilityCurves, reliability_curves
-from ..statistics import corrected_t_test
-from ._candidates import Candidate
-from ._judging import HeldOut
+from ._candidates import BASELINE, Candidate
+from ._judging import HeldOut, Level
+from ._ranking import FIGURES, MARGIN, alike_groups, ranked, upper_bound
 
-FIGURES = ("error", "nll", "brier")
 POOL = "POOL"
 
 
@@ -50,8 +43,20 @@ class MethodComparison:
         Warnings of the methods.
     seconds : float
         How long the comparison took.
-    level : float
+    significance : float
         Differences with a smaller p-value are called distinguishable.
+    others : dict of list of HeldOut
+        Methods that were judged on fewer training rows only.
+    level : Level
+        The training rows of the ranking, and whether the methods were tuned.
+    most_rows : int
+        The training rows of a whole training part.
+    curve : list of dict
+        The figures of every method for every number of training rows, on the first split.
+    kept : ndarray of int or None
+        The rows of the table that were used; None for all.
+    why : dict of str
+        Why methods were judged on fewer rows only.
 
     Examples
     --------
@@ -60,7 +65,7 @@ class MethodComparison:
     >>> X, y = load_iris(return_X_y=True)
     >>> comparison = compare_methods(X[::2], y[::2], ["logistic", "PWC_PSVM"], n_splits=3)
     >>> sorted(row["method"] for row in comparison.rows)
-    ['PWC_PSVM', 'logistic']
+    ['PWC_PSVM', 'logistic', 'majority']
     >>> comparison.n_splits, comparison.criterion
     (3, 'nll')
     """
@@ -74,7 +79,13 @@ class MethodComparison:
     left_out: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
-    level: float = 0.05
+    significance: float = 0.05
+    others: dict[str, list[HeldOut]] = field(default_factory=dict)
+    level: Level = field(default_factory=lambda: Level(0))
+    most_rows: int = 0
+    curve: list[dict[str, Any]] = field(default_factory=list)
+    kept: IntArray | None = None
+    why: dict[str, str] = field(default_factory=dict)
 
     @property
     def n_splits(self) -> int:
@@ -84,7 +95,8 @@ class MethodComparison:
     @property
     def criterion(self) -> str:
         """The score of the ranking: "nll", or "error" if no method has probabilities."""
-        return "nll" if any(one.probabilities for one in self.candidates.values()) else "error"
+        judged = [self.candidates[name] for name in self.held_out if name != BASELINE.name]
+        return "nll" if any(one.probabilities for one in judged) or not judged else "error"
 
     def figures(self, figure: str) -> dict[str, FloatArray]:
         """Return a figure of every method on every split.
@@ -108,11 +120,50 @@ class MethodComparison:
         """A row for every method, the best first; methods without probabilities come last.
 
         "method", "family", "error", "nll", "brier", "calibration" (the expected calibration error
-        of the predicted class, all splits together), "seconds", and, against the best method,
-        "difference" (of the criterion), "standard_error", "p_value" (corrected t-test, Holm's
-        correction for several methods) and "distinguishable" (None if it cannot be tested).
+        of the predicted class, all splits together), "seconds", "train_rows", "splits",
+        "worse_than_majority", and, against the best method, "difference" (of the criterion),
+        "standard_error", "p_value" (corrected t-test, Holm's correction for several methods),
+        "distinguishable" (None if it cannot be tested) and "verdict": "best", "as good" (behind by
+        less than `margin`, with 95 % confidence), "behind" (distinguishably), "cannot tell", or
+        "on fewer rows".
         """
-        return _ranked(self)
+        return ranked(self)
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods of the ranking, the best first, without the baseline."""
+        return [
+            row["method"]
+            for row in self.rows
+            if row["method"] in self.held_out and row["method"] != BASELINE.name
+        ]
+
+    @property
+    def margin(self) -> float:
+        """How far behind a method may be to be called as good.
+
+        That is 2 % of what the best method gains over the baseline.
+        """
+        figures = {name: values.mean() for name, values in self.figures(self.criterion).items()}
+        base = float(figures.pop(BASELINE.name, np.nan))
+        best = float(np.nanmin(list(figures.values()))) if figures else np.nan
+        return max(0.0, MARGIN * (base - best)) if base > best else 0.0
+
+    def is_as_good(self, name: str, other: str) -> bool:
+        """Whether a method is behind another by less than the margin, with 95 % confidence."""
+        judged = self.figures(self.criterion)
+        bound = upper_bound(judged[name] - judged[other], self.test_to_train)
+        return bool(bound <= self.margin)
+
+    @property
+    def worth(self) -> str:
+        """On how many of the rows the ranking rests, in words; empty if on all, and tuned."""
+        words = []
+        if self.level.rows < self.most_rows:
+            words.append(f"on {self.level.rows:,} of {self.most_rows:,} training rows")
+        if not self.level.tuned:
+            words.append("not tuned")
+        return ", ".join(words)
 
     @property
     def recommended(self) -> str:
@@ -124,12 +175,12 @@ class MethodComparison:
         for row in self.rows:
             if row["method"] == POOL and row["difference"] <= row["standard_error"]:
                 return POOL
-        return str(self.rows[0]["method"])
+        return self.methods[0] if self.methods else BASELINE.name
 
     @property
     def storable(self) -> str | None:
         """The recommended method, or the best other one that a model file can hold, or None."""
-        names = [self.recommended, *(row["method"] for row in self.rows)]
+        names = [self.recommended, *self.methods]
         return next((name for name in names if self.candidates[name].storable), None)
 
     @property
@@ -140,7 +191,7 @@ class MethodComparison:
     @cached_property
     def groups(self) -> list[list[str]]:
         """Runs of neighbours in the ranking, no two of which are distinguishable."""
-        return _groups(self)
+        return alike_groups(self)
 
     @property
     def reasons(self) -> list[str]:
@@ -171,6 +222,12 @@ class MethodComparison:
         predicted = np.concatenate([one.predicted for one in runs])
         parts = [one.p for one in runs if one.p is not None]
         return rows, predicted, np.concatenate(parts) if len(parts) == len(runs) else None
+
+    def pooled_weights(self, name: str | None = None) -> FloatArray | None:
+        """Return the weights of the rows of `pooled`, or None."""
+        parts = [one.weights for one in self.held_out[name or self.recommended]]
+        known = [part for part in parts if part is not None]
+        return np.concatenate(known) if known else None
 
     def confusion(self, name: str | None = None) -> IntArray:
         """Return the confusion matrix: test rows by true class (row) and predicted class (column).
@@ -214,7 +271,7 @@ class MethodComparison:
         name, errors : str, ndarray of shape (n_classes, n_classes); or None
             The best one-vs-one method, and the mean over the splits; None if there is none.
         """
-        for name in (row["method"] for row in self.rows):
+        for name in self.methods:
             pairs = [one.pairs for one in self.held_out[name] if one.pairs is not None]
             if pairs:
                 stack = np.array(pairs)
@@ -269,6 +326,11 @@ class MethodComparison:
             "reasons": self.reasons,
             "ranking": [_plain(row) for row in self.rows],
             "groups": self.groups,
+            "margin": self.margin,
+            "worth": self.worth,
+            "train_rows": min(self.level.rows, self.most_rows),
+            "most_train_rows": self.most_rows,
+            "learning_curve": [_plain(point) for point in self.curve],
             "protocol": self.protocol,
             "splits": self.n_splits,
             "figures": {
@@ -292,131 +354,6 @@ class MethodComparison:
         from ._words import ranking_text
 
         return ranking_text(self)
-
-
-def _ranked(comparison: MethodComparison) -> list[dict[str, Any]]:
-    figures = {name: comparison.figures(name) for name in FIGURES}
-    judged = figures[comparison.criterion]
-    means = {name: float(values.mean()) for name, values in judged.items()}
-    # NaN, a method without probabilities, goes last; among those the error decides.
-    order = sorted(
-        judged,
-        key=lambda name: (np.isnan(means[name]), means[name], figures["error"][name].mean()),
-    )
-    against = _tests(judged, order, comparison)
-    rows = []
-    for name in order:
-        at, _, p = comparison.pooled(name)
-        calibration = np.nan if p is None else scores.calibration_error(p, comparison.y[at])
-        rows.append(
-            {
-                "method": name,
-                "family": comparison.candidates[name].family,
-                **{figure: float(values[name].mean()) for figure, values in figures.items()},
-                "calibration": calibration,
-                "seconds": float(np.mean([one.seconds for one in comparison.held_out[name]])),
-                **against[name],
-            }
-        )
-    return rows
-
-
-def _tests(
-    judged: Mapping[str, FloatArray], order: Sequence[str], comparison: MethodComparison
-) -> dict[str, dict[str, Any]]:
-    """Compare every method with the best."""
-    best, ratio = order[0], comparison.test_to_train
-    found: dict[str, dict[str, Any]] = {
-        best: {"difference": 0.0, "standard_error": 0.0, "p_value": 1.0, "distinguishable": False}
-    }
-    p_values = {name: _p_value(judged[name], judged[best], ratio) for name in order[1:]}
-    adjusted = holm(p_values)
-    for name in order[1:]:
-        differences = judged[name] - judged[best]
-        p = adjusted[name]
-        found[name] = {
-            "difference": float(differences.mean()),
-            "standard_error": standard_error(differences, ratio),
-            "p_value": p,
-            "distinguishable": None if np.isnan(p) else bool(p < comparison.level),
-        }
-    return found
-
-
-def _p_value(first: FloatArray, second: FloatArray, ratio: float) -> float:
-    return corrected_t_test(first, second, test_to_train=ratio, alternative="two-sided").p_value
-
-
-def standard_error(differences: FloatArray, test_to_train: float) -> float:
-    """Return the standard error of a mean of paired differences, corrected for overlapping parts.
-
-    Nadeau and Bengio (2003): ``sqrt(1 / J + n_test / n_train) s``.
-
-    Parameters
-    ----------
-    differences : ndarray of shape (n_splits,)
-        The differences on every split.
-    test_to_train : float
-        Test rows over training rows.
-
-    Returns
-    -------
-    error : float
-        NaN for a single split.
-    """
-    n = len(differences)
-    if n < 2:
-        return float("nan")
-    return float(differences.std(ddof=1) * np.sqrt(1.0 / n + test_to_train))
-
-
-def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Correct p-values for their number, by Holm's method; NaN stays.
-
-    Parameters
-    ----------
-    p_values : mapping of str to float
-        Of several tests.
-
-    Returns
-    -------
-    adjusted : dict of float
-
-    Examples
-    --------
-    >>> from polychotomy.compare._comparison import holm
-    >>> holm({"a": 0.01, "b": 0.04, "c": 0.03})
-    {'a': 0.03, 'c': 0.06, 'b': 0.06}
-    """
-    known = sorted((name for name, p in p_values.items() if p == p), key=p_values.__getitem__)
-    adjusted, least = {}, 0.0
-    for place, name in enumerate(known):
-        least = max(least, min(1.0, (len(known) - place) * p_values[name]))
-        adjusted[name] = least
-    return adjusted | {name: p for name, p in p_values.items() if p != p}
-
-
-def _groups(comparison: MethodComparison) -> list[list[str]]:
-    judged = comparison.figures(comparison.criterion)
-    names = [row["method"] for row in comparison.rows if not np.isnan(row[comparison.criterion])]
-    if comparison.n_splits < 2:
-        return []
-    pairs = {
-        f"{i} {j}": _p_value(judged[names[i]], judged[names[j]], comparison.test_to_train)
-        for i in range(len(names))
-        for j in range(i + 1, len(names))
-    }
-    alike = {key for key, p in holm(pairs).items() if not p < comparison.level}
-    groups: list[list[str]] = []
-    end = 0
-    for start in range(len(names)):
-        stop = start + 1
-        while stop < len(names) and all(f"{i} {stop}" in alike for i in range(start, stop)):
-            stop += 1
-        if stop > end:
-            groups.append(names[start:stop])
-            end = stop
-    return groups
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:

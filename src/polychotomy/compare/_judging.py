@@ -4,26 +4,94 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
+from sklearn.utils.validation import has_fit_parameter
 
 from ..core import scores
 from ..core.types import FloatArray, IntArray
 from ..tuning.method_sweep import MethodSweep
-from ._candidates import Candidate, prepared
+from ._candidates import Candidate, choose, prepared
+from ._notes import note_of
 from ._peers import Conditions
+
+# Probabilities of larger test parts are kept in single precision, after the figures are computed.
+EXACT_CELLS = 200_000
+MOST_PAIR_CLASSES = 100
+
+
+@dataclass(frozen=True)
+class Level:
+    """How much work a method may put into a training part: the rows, and whether it is tuned."""
+
+    rows: int
+    tuned: bool = True
+
+
+@dataclass(frozen=True)
+class Material:
+    """What all judgements of a comparison share.
+
+    Attributes
+    ----------
+    X : ndarray or DataFrame
+        The inputs of all rows.
+    y : ndarray of int
+        The classes of all rows, by number.
+    labels : ndarray
+        The class labels.
+    weights : ndarray or None
+        The weights of all rows.
+    rounds : list of (train, test)
+        The splits; every beginning of a training part is stratified.
+    preprocessor : transformer or None
+        For the inputs.
+    seed : int
+        Seeds the methods.
+    """
+
+    X: Any
+    y: IntArray
+    labels: NDArray[Any]
+    weights: FloatArray | None
+    rounds: Sequence[tuple[IntArray, IntArray]]
+    preprocessor: Any
+    seed: int
+    _latest: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def split(self, number: int, rows: int) -> Split:
+        """Return a split with at most some training rows; the last one is kept."""
+        key = (number, rows)
+        if key not in self._latest:
+            self._latest.clear()
+            self._latest[key] = self._make(number, rows)
+        found: Split = self._latest[key]
+        return found
+
+    def _make(self, number: int, rows: int) -> Split:
+        train, test = self.rounds[number]
+        train = train[:rows]
+        first, second = rows_of(self.X, train), rows_of(self.X, test)
+        fitted = None
+        if self.preprocessor is not None:
+            # A preprocessor may encode categories by the classes, those of training rows only.
+            fitted = clone(self.preprocessor).fit(first, self.labels[self.y[train]])
+            first, second = fitted.transform(first), fitted.transform(second)
+        weights = None if self.weights is None else self.weights[train]
+        return Split(
+            *(train, test, first, second, self.y[train], self.y[test], self.labels),
+            *(weights, None if self.weights is None else self.weights[test], fitted),
+        )
 
 
 @dataclass(frozen=True)
 class Split:
-    """A training and a test part; inputs and classes are numbers."""
+    """A training and a test part; inputs are numbers, classes are numbers and labels."""
 
     train: IntArray
     test: IntArray
@@ -31,7 +99,20 @@ class Split:
     X_test: Any
     y_train: IntArray
     y_test: IntArray
-    n_classes: int
+    labels: NDArray[Any]
+    weights: FloatArray | None = None
+    test_weights: FloatArray | None = None
+    preprocessor: Any = None
+
+    def conditions(self, seed: int) -> Conditions:
+        """Return what the methods are told."""
+        counts = np.bincount(self.y_train)
+        return Conditions(int(counts[counts > 0].min()), seed)
+
+    def beginning(self, rows: int) -> tuple[Any, NDArray[Any], FloatArray | None]:
+        """Return inputs, labels and weights of the first training rows."""
+        weights = None if self.weights is None else self.weights[:rows]
+        return self.X_train[:rows], self.labels[self.y_train[:rows]], weights
 
 
 @dataclass(frozen=True)
@@ -53,6 +134,10 @@ class HeldOut:
     pairs : ndarray of shape (n_classes, n_classes) or None
         For one-vs-one methods, the error of the machine of each two classes on test rows of these
         classes; NaN where there are none.
+    weights : ndarray of shape (n_test,) or None
+        The weights of the test rows.
+    train_rows : int
+        The number of training rows.
     """
 
     rows: IntArray
@@ -61,94 +146,161 @@ class HeldOut:
     seconds: float
     parameters: dict[str, Any]
     pairs: FloatArray | None = None
+    weights: FloatArray | None = None
+    train_rows: int = 0
 
     def figures(self, y: IntArray) -> dict[str, float]:
         """Return error, NLL and Brier score; the last two are NaN without probabilities."""
-        error = float(scores.error(self.predicted, y))
+        error = float(scores.error(self.predicted, y, self.weights))
         if self.p is None:
             return {"error": error, "nll": np.nan, "brier": np.nan}
-        nll, brier = scores.nll(self.p, y), scores.brier(self.p, y)
+        p = np.asarray(self.p, dtype=np.float64)
+        nll, brier = scores.nll(p, y, self.weights), scores.brier(p, y, self.weights)
         return {"error": error, "nll": float(nll), "brier": float(brier)}
 
 
-def make_split(
-    X: Any, y: IntArray, n_classes: int, rows: tuple[IntArray, IntArray], preprocessor: Any
-) -> Split:
-    """Split a table in two; the preprocessor is fitted on the training part only."""
-    train, test = rows
-    first, second = _rows_of(X, train), _rows_of(X, test)
-    if preprocessor is not None:
-        fitted = clone(preprocessor).fit(first)
-        first, second = fitted.transform(first), fitted.transform(second)
-    return Split(train, test, first, second, y[train], y[test], n_classes)
+@dataclass(frozen=True)
+class Task:
+    """Methods to judge together, on one split."""
+
+    names: tuple[str, ...]
+    level: Level
+    split: int
 
 
-def _rows_of(X: Any, rows: IntArray) -> Any:
+@dataclass(frozen=True)
+class Judged:
+    """What the methods of a task predicted, and notes about them."""
+
+    held_out: dict[str, HeldOut]
+    notes: list[str]
+
+
+def perform(material: Material, task: Task) -> Judged:
+    """Tune, train and test methods that share their work, or one method."""
+    group = choose(task.names)
+    split = material.split(task.split, task.level.rows)
+    conditions = split.conditions(material.seed)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if not task.level.tuned:
+            found = {one.name: _judge_quick(one, split, conditions) for one in group}
+        elif group[0].pipe is not None:
+            found = _judge_sweep(group, split, conditions)
+        elif len(group) > 1:
+            found = _judge_pools(group, split, conditions)
+        else:
+            found = {group[0].name: _judge_alone(group[0], split, conditions)}
+    named = ", ".join(task.names)
+    notes = [note_of(str(warning.message), named) for warning in caught]
+    return Judged(found, list(dict.fromkeys(notes)))
+
+
+def rows_of(X: Any, rows: IntArray) -> Any:
+    """Return some rows of an array or a data frame."""
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
-def judge(
-    group: Sequence[Candidate], split: Split, conditions: Conditions
-) -> tuple[dict[str, HeldOut], list[str]]:
-    """Tune, train and test methods that share a sweep, or one method; return warnings too."""
-    # The same number of threads for every method, so that times can be compared.
-    threads = effective_n_jobs(conditions.n_jobs)
-    with threadpool_limits(threads), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        if group[0].pipe is None:
-            found = {group[0].name: _judge_alone(group[0], split, conditions)}
-        else:
-            found = _judge_sweep(group, split, conditions)
-    return found, list(dict.fromkeys(str(warning.message) for warning in caught))
+def fitted_tuned(candidate: Candidate, conditions: Conditions, X: Any, y: Any, weights: Any) -> Any:
+    """Tune and fit a method. With many rows it is tuned on the first ones, and fitted on all."""
+    estimator = candidate.make(conditions)
+    if estimator is None:
+        raise ValueError("a class has too few rows for this method")
+    if candidate.tuned_rows is None or len(y) <= candidate.tuned_rows:
+        return fit_weighted(estimator, X, y, weights)
+    few = slice(candidate.tuned_rows)
+    fit_weighted(estimator, X[few], y[few], None if weights is None else weights[few])
+    best = getattr(estimator, "best_estimator_", estimator)
+    return fit_weighted(clone(best), X, y, weights)
+
+
+def fit_weighted(estimator: Any, X: Any, y: Any, weights: Any) -> Any:
+    """Fit a classifier, with weights if there are any and it takes them."""
+    if weights is None or not has_fit_parameter(estimator, "sample_weight"):
+        return estimator.fit(X, y)
+    return estimator.fit(X, y, sample_weight=weights)
+
+
+def _judge_quick(candidate: Candidate, split: Split, conditions: Conditions) -> HeldOut:
+    start = perf_counter()
+    estimator = None if candidate.quick is None else candidate.quick(conditions)
+    if estimator is None:
+        raise ValueError("it cannot be trained without tuning")
+    fit_weighted(estimator, *split.beginning(len(split.train)))
+    return _asked(estimator, split, start, {})
 
 
 def _judge_alone(candidate: Candidate, split: Split, conditions: Conditions) -> HeldOut:
     start = perf_counter()
-    estimator = candidate.make(conditions)
-    if estimator is None:
-        raise ValueError("a class has too few rows for this method")
-    estimator.fit(split.X_train, split.y_train)
+    estimator = fitted_tuned(candidate, conditions, *split.beginning(len(split.train)))
     return _asked(estimator, split, start, dict(getattr(estimator, "best_params_", {})))
+
+
+def _judge_pools(
+    group: Sequence[Candidate], split: Split, conditions: Conditions
+) -> dict[str, HeldOut]:
+    """Fit the largest pool, and take the others from its members."""
+    start = perf_counter()
+    pools = {one.name: one.make(conditions) for one in group}
+    largest = max(pools, key=lambda name: len(pools[name].member_names()))
+    X, y, weights = split.beginning(len(split.train))
+    parts = {name: pool for name, pool in pools.items() if name != largest}
+    fitted = pools[largest].fit_with_parts(X, y, weights, parts)
+    found = {largest: _asked(pools[largest], split, start, {})}
+    for name, pool in fitted.items():
+        found[name] = _asked(pool, split, perf_counter() - sum(pool.seconds_.values()), {})
+    return found
 
 
 def _judge_sweep(
     group: Sequence[Candidate], split: Split, conditions: Conditions
 ) -> dict[str, HeldOut]:
+    rows = len(split.train) if group[0].tuned_rows is None else group[0].tuned_rows
+    X, y, weights = split.beginning(rows)
     sweep = MethodSweep(
         [(one.name, prepared(one.pipe, conditions)) for one in group if one.pipe is not None],
         ties={one.name: one.ties for one in group},
         show_progress=False,
-    ).fit(split.X_train, split.y_train)
+    ).fit(X, y, weights)
     found = {}
     shared = sweep.results_["seconds_shared"] + sweep.results_["seconds_own"]
     seconds = dict(zip(sweep.results_["method"].tolist(), shared.tolist(), strict=True))
     for name, classifier in sweep.classifiers_.items():
         # As if the method ran alone: the sweep it shares and its own part.
         start = perf_counter() - seconds[name]
+        if rows < len(split.train):
+            classifier = fit_weighted(clone(classifier), *split.beginning(len(split.train)))
         found[name] = _asked(classifier, split, start, sweep.best_params_[name])
     return found
 
 
 def _asked(estimator: Any, split: Split, start: float, parameters: dict[str, Any]) -> HeldOut:
     p = None
+    known = np.searchsorted(split.labels, estimator.classes_)
     if hasattr(estimator, "predict_proba"):
-        p = np.zeros((len(split.test), split.n_classes))
-        p[:, estimator.classes_] = estimator.predict_proba(split.X_test)
+        p = np.zeros((len(split.test), len(split.labels)))
+        p[:, known] = estimator.predict_proba(split.X_test)
         predicted = p.argmax(axis=1)
+        p = p if p.size <= EXACT_CELLS else p.astype(np.float32)
     else:
-        predicted = estimator.predict(split.X_test)
+        predicted = np.searchsorted(split.labels, estimator.predict(split.X_test))
     seconds = perf_counter() - start
     pairs = _pair_errors(estimator, split)
-    return HeldOut(split.test, predicted, p, seconds, parameters, pairs)
+    return HeldOut(
+        *(split.test, predicted, p, seconds, parameters, pairs, split.test_weights),
+        train_rows=len(split.train),
+    )
 
 
 def _pair_errors(estimator: Any, split: Split) -> FloatArray | None:
     """Return the error of the machine of each two classes on test rows of these classes."""
-    book = getattr(estimator, "codebook_", None)
-    if book is None or book.name != "one_vs_one" or len(estimator.classes_) != split.n_classes:
+    book, n = getattr(estimator, "codebook_", None), len(split.labels)
+    if book is None or book.name != "one_vs_one" or n > MOST_PAIR_CLASSES:
+        return None
+    if len(estimator.classes_) != n:
         return None
     answers = estimator.binary_scores(split.X_test)
-    errors = np.full((split.n_classes, split.n_classes), np.nan)
+    errors = np.full((n, n), np.nan)
     for column, word in enumerate(book.matrix.T):
         first, second = int(np.flatnonzero(word == 1)[0]), int(np.flatnonzero(word == -1)[0])
         ours: NDArray[np.bool_] = (split.y_test == first) | (split.y_test == second)

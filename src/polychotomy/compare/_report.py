@@ -115,12 +115,12 @@ def _page(comparison: MethodComparison, markup: Any) -> dict[str, Any]:
 def _row(row: dict[str, Any]) -> dict[str, Any]:
     p = row["p_value"]
     figures = [number(row[key]) for key in ("nll", "error", "brier", "calibration")]
-    figures += [f"{row['seconds']:.2f}", behind(row).removesuffix(", not distinguishable")]
+    figures += [f"{row['seconds']:.2f}", behind(row)]
     figures.append("" if np.isnan(p) or row["difference"] == 0 else f"{p:.3f}")
     return {
         "method": row["method"],
         "figures": figures,
-        "alike": row["distinguishable"] is False,
+        "alike": row["verdict"] in ("best", "as good"),
     }
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._candidates import BASELINE
+
 if TYPE_CHECKING:
     from ._comparison import MethodComparison
 
@@ -18,14 +20,17 @@ def ranking_text(comparison: MethodComparison) -> str:
     """Write the ranking as a table of text, with the sentences below it."""
     rows = comparison.rows
     width = max(len("method"), *(len(row["method"]) for row in rows)) + 2
-    heads = ("nll", "error", "brier", "calib.", "seconds", "behind the best")
-    lines = [f"   {'method':<{width}}" + "".join(f"{head:>9}" for head in heads[:5]) + "  behind"]
-    for place, row in enumerate(rows, 1):
+    heads = ("nll", "error", "brier", "calib.", "seconds")
+    lines = [f"   {'method':<{width}}" + "".join(f"{head:>9}" for head in heads) + "  behind"]
+    place = 0
+    for row in rows:
         figures = "".join(
             f"{number(row[key]):>9}" for key in ("nll", "error", "brier", "calibration")
         )
-        line = f"{place:>2} {row['method']:<{width}}{figures}{row['seconds']:>9.2f}"
-        lines.append(f"{line}  {behind(row)}".rstrip())
+        ranked = row["method"] in comparison.held_out and row["method"] != BASELINE.name
+        place += ranked
+        line = f"{place if ranked else '':>2} {row['method']:<{width}}{figures}"
+        lines.append(f"{line}{row['seconds']:>9.2f}  {behind(row)}".rstrip())
     lines += ["", *comparison.reasons]
     return "\n".join(lines)
 
@@ -37,33 +42,65 @@ def number(value: float) -> str:
 
 def behind(row: dict[str, Any]) -> str:
     """Return the distance of a method to the best, in words."""
-    if row["p_value"] == 1.0 and row["difference"] == 0.0:
-        return "best"
+    verdict = row["verdict"]
+    if verdict == "best":
+        return "best" + _useless(row)
+    if verdict == "on fewer rows":
+        return f"only judged on {row['train_rows']:,} rows"
     if np.isnan(row["difference"]):
         return "no probabilities"
-    text = f"+{row['difference']:.4f}"
+    text = f"{row['difference']:+.4f}"
     if np.isnan(row["standard_error"]):
-        return text
+        return text + _useless(row)
     text += f" ± {row['standard_error']:.4f}"
-    return text if row["distinguishable"] else f"{text}, not distinguishable"
+    return text + ("" if verdict == "behind" else f", {verdict}") + _useless(row)
+
+
+def _useless(row: dict[str, Any]) -> str:
+    return ", worse than the majority class" if row["worse_than_majority"] else ""
 
 
 def reasons(comparison: MethodComparison) -> list[str]:
     """Return why a method is recommended, and what speaks against it."""
     rows, key = comparison.rows, comparison.criterion
-    chosen = next(row for row in rows if row["method"] == comparison.recommended)
-    name = chosen["method"]
-    sentences = _choice(comparison, chosen, rows[0])
-    sentences += _uncertainty(comparison, rows)
-    sentences += _faster(chosen, rows)
-    sentences += _by_error(chosen, rows, key)
+    name = comparison.recommended
+    chosen = next(row for row in rows if row["method"] == name)
+    if name == BASELINE.name:
+        return [*_nothing(comparison), *_skipped(comparison)]
+    best = next(row for row in rows if row["method"] == comparison.methods[0])
+    sentences = _choice(comparison, chosen, best)
+    sentences += _uncertainty(
+        comparison, [row for row in rows if row["method"] in comparison.methods]
+    )
+    sentences += _faster(comparison, chosen, rows)
+    sentences += _by_error(
+        chosen, [row for row in rows if row["method"] in comparison.methods], key
+    )
     if comparison.storable not in (None, name):
         sentences.append(
             f"{name} cannot be kept in a model file; the best that can is {comparison.storable}."
         )
+    return sentences + _skipped(comparison)
+
+
+def _nothing(comparison: MethodComparison) -> list[str]:
+    return [
+        "Only the baseline could be judged, which always answers with the shares of the classes: "
+        "allow more time with --time, or choose other methods with --methods."
+    ]
+
+
+def _skipped(comparison: MethodComparison) -> list[str]:
+    sentences = []
+    if comparison.others:
+        words = []
+        for name, runs in comparison.others.items():
+            why = f", {comparison.why[name]}" if name in comparison.why else ""
+            words.append(f"{name} ({runs[0].train_rows:,}{why})")
+        sentences.append(f"Judged on fewer training rows only: {'; '.join(words)}.")
     if comparison.left_out:
-        words = "; ".join(f"{name} ({why})" for name, why in comparison.left_out.items())
-        sentences.append(f"Skipped: {words}.")
+        words = [f"{name} ({why})" for name, why in comparison.left_out.items()]
+        sentences.append(f"Skipped: {'; '.join(words)}.")
     return sentences
 
 
@@ -72,50 +109,66 @@ def _choice(
 ) -> list[str]:
     name, key = chosen["method"], comparison.criterion
     start = f"Recommended: {name} ({comparison.candidates[name].words}):"
-    seen = f"on rows it had not seen, {chosen[key]:.4f} ({comparison.protocol})"
+    worth = f"; {comparison.worth}" if comparison.worth else ""
+    seen = f"on rows it had not seen, {chosen[key]:.4f} ({comparison.protocol}{worth})"
     if chosen is best:
-        return [f"{start} the least {NAMES[key]} {seen}."]
-    return [
-        f"{start} its {NAMES[key]} {seen}, is within one standard error of the least, "
-        f"{best[key]:.4f} of {best['method']}.",
-        "A pool stays near the best of its members, while a single method may be ahead by chance.",
-    ]
+        sentences = [f"{start} the least {NAMES[key]} {seen}."]
+    else:
+        sentences = [
+            f"{start} its {NAMES[key]} {seen}, is within one standard error of the least, "
+            f"{best[key]:.4f} of {best['method']}.",
+            "A pool stays near the best of its members, while a single method may be ahead by "
+            "chance.",
+        ]
+    base = next(row for row in comparison.rows if row["method"] == BASELINE.name)
+    if chosen["worse_than_majority"]:
+        sentences.append(
+            f"But it is worse than always answering with the shares of the classes, "
+            f"{base[key]:.4f}: no method has learned anything from these columns."
+        )
+    if comparison.worth:
+        sentences.append("More time would judge the best methods on more rows: --time.")
+    return sentences
 
 
 def _uncertainty(comparison: MethodComparison, rows: list[dict[str, Any]]) -> list[str]:
     if len(rows) == 1:
-        return []
+        return ["No other method was judged with it, so that nothing says that it is a good one."]
     if comparison.n_splits < 2:
         return ["With one split the uncertainty of the ranking is unknown."]
-    alike = [row["method"] for row in rows[1:] if row["distinguishable"] is False]
-    behind = [row["method"] for row in rows[1:] if row["distinguishable"]]
     few = f" ({comparison.n_splits} splits are few)" if comparison.n_splits < 5 else ""
     sentences = []
-    if alike:
-        it = "it" if comparison.recommended == rows[0]["method"] else rows[0]["method"]
-        sentences.append(
-            f"Not distinguishable from {it}{few}: {', '.join(alike)}. Their order may be chance."
-        )
-    if behind:
-        sentences.append(f"Distinguishably behind: {', '.join(behind)}.")
+    for verdict, words in (
+        ("as good", f"As good as {rows[0]['method']}, within {comparison.margin:.4f}: "),
+        ("cannot tell", f"Cannot tell from {rows[0]['method']}{few}: "),
+        ("behind", "Distinguishably behind: "),
+    ):
+        names = [row["method"] for row in rows[1:] if row["verdict"] == verdict]
+        if names:
+            sentences.append(f"{words}{', '.join(names)}.")
     return sentences
 
 
-def _faster(chosen: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
+def _faster(
+    comparison: MethodComparison, chosen: dict[str, Any], rows: list[dict[str, Any]]
+) -> list[str]:
+    """Name a much faster method, if it is as good within the margin."""
     fast = [
         row
         for row in rows
-        if row is not chosen
-        and row["distinguishable"] is False
+        if row["method"] in comparison.methods
+        and row is not chosen
         and row["seconds"] * MUCH_FASTER < chosen["seconds"]
+        and comparison.is_as_good(row["method"], chosen["method"])
     ]
     if not fast:
         return []
     row = min(fast, key=lambda one: one["seconds"])
     times = chosen["seconds"] / max(row["seconds"], 1e-3)
     return [
-        f"If time matters: {row['method']} is not distinguishable either and takes "
-        f"1/{times:.0f} of the time."
+        f"If time matters: {row['method']} takes 1/{times:.0f} of the time, and is not behind "
+        f"{chosen['method']} by more than {comparison.margin:.4f} (2 % of what the best gains over "
+        "the majority class) with 95 % confidence."
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -155,6 +155,52 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
         -------
         self : PolychotomyPool
         """
+        self.fit_with_parts(X, y, sample_weight, {})
+        return self
+
+    def fit_with_parts(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        parts: Mapping[str, PolychotomyPool],
+    ) -> dict[str, PolychotomyPool]:
+        """Fit as `fit` does; return other pools of some of the members, each fitted once.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        parts : mapping of str to PolychotomyPool
+            Pools whose members are the first ones of this pool. They get the same seeds then, and
+            are what their own `fit` would make of them.
+
+        Returns
+        -------
+        pools : dict of PolychotomyPool
+            The parts, fitted.
+        """
+        names = self.member_names()
+        for key, part in parts.items():
+            if names[: len(part.member_names())] != part.member_names():
+                raise ValueError(f"The members of {key!r} are not the first ones of this pool.")
+        fitted, rows = self._fit_members(X, y, sample_weight)
+        for part in parts.values():
+            own = [one for one in fitted if one.name in part.member_names()]
+            part.classes_, part.dropped_ = self.classes_, []
+            for name in ("n_features_in_", "feature_names_in_"):
+                if hasattr(self, name):
+                    setattr(part, name, getattr(self, name))
+            part._fit_weights(own, rows)
+        return dict(parts)
+
+    def member_names(self) -> list[str]:
+        """Return the names of the members, before any is skipped."""
+        return [name for name, _ in self._named_members()]
+
+    def _fit_members(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[list[Member], Rows]:
         members = self._seeded(self._named_members())
         refuse_mixed_labels(y)
         X, labels = validate_data(self, X, y, dtype=np.float64)
@@ -169,7 +215,7 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         self.dropped_ = [name for name, _ in members if name not in dict(kept)]
         self._fit_weights(fitted, rows)
-        return self
+        return fitted, rows
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of largest probability.

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
@@ -191,13 +191,20 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _context() -> BaseContext:
-    """Return how to start processes: never by a fork of the driver, which has threads."""
+def process_context(modules: Sequence[str] = ()) -> BaseContext:
+    """Return how to start processes: never by a fork of the driver, which has threads.
+
+    Parameters
+    ----------
+    modules : sequence of str
+        What the server process imports before it forks, in addition to this module. It counts
+        only if no process has been started before.
+    """
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
     # Workers are forked from a server process that has only imported the library.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
+    context.set_forkserver_preload([__name__, *modules])
     return context
 
 
@@ -205,7 +212,7 @@ class _Worker:
     """A process with a pipe to it, and its current unit."""
 
     def __init__(self, task: str) -> None:
-        context = _context()
+        context = process_context()
         self.pipe, far_end = context.Pipe()
         self._process: BaseProcess = context.Process(  # type: ignore[attr-defined]
             target=_serve, args=(far_end, task, os.getcwd(), dict(os.environ)), daemon=True
@@ -325,6 +332,26 @@ class _Shift:
 
 def _serve(pipe: Connection, task: str, folder: str, environment: dict[str, str]) -> None:
     """Work on units from a pipe until it is closed: the main function of a worker process."""
+    as_worker(folder, environment)
+    try:
+        pipe.send("started")
+        while True:
+            unit: Unit = pipe.recv()
+            pipe.send(_answer(task, unit))
+    except (EOFError, ConnectionError):
+        return  # the driver has closed the pipe, or is gone
+
+
+def as_worker(folder: str, environment: Mapping[str, str]) -> None:
+    """Prepare a new process for work: it ends with its parent, and libraries get one thread.
+
+    Parameters
+    ----------
+    folder : str
+        The working directory of the driver.
+    environment : mapping of str to str
+        Its environment.
+    """
     # Ctrl-C in a terminal reaches all processes; only the driver reacts to it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -334,13 +361,6 @@ def _serve(pipe: Connection, task: str, folder: str, environment: dict[str, str]
     # For libraries that a task loads later; those loaded already are limited by `perform`.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
-    try:
-        pipe.send("started")
-        while True:
-            unit: Unit = pipe.recv()
-            pipe.send(_answer(task, unit))
-    except (EOFError, ConnectionError):
-        return  # the driver has closed the pipe, or is gone
 
 
 def _answer(task: str, unit: Unit) -> Outcome | BaseException:

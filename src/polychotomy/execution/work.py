@@ -63,17 +63,27 @@ def load_task(name: str) -> Task:
     >>> load_task("polychotomy.execution.work:example").__name__
     'example'
     """
+    task: Task = load_function(name)
+    return task
+
+
+def load_function(name: str) -> Any:
+    """Return the function that ``"package.module:function"`` names, whatever it takes.
+
+    Parameters
+    ----------
+    name : str
+        Where to import it from.
+    """
     module, colon, function = name.partition(":")
     if not colon:
         raise ValueError(f"The task {name!r} must be written 'package.module:function'.")
     try:
-        found = getattr(importlib.import_module(module), function)
+        return getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
         raise WorkerError(
             f"The task {name!r} cannot be imported on {platform.node()}: {error}."
         ) from error
-    task: Task = found
-    return task
 
 
 def perform(task: str, unit: Unit) -> Outcome:

@@ -64,17 +64,29 @@ class Clock:
     ----------
     limit : float or None
         The limit in seconds; None for no limit.
+    start : float or None, default=None
+        When it began, by `time.perf_counter`; now by default.
+    reserve : float, default=0.0
+        The seconds of the limit that are kept for what comes afterwards.
     """
 
-    def __init__(self, limit: float | None) -> None:
+    def __init__(
+        self, limit: float | None, start: float | None = None, reserve: float = 0.0
+    ) -> None:
         self.limit = limit
-        self._start = perf_counter()
+        self.reserve = reserve
+        self.start = perf_counter() if start is None else start
 
     @property
     def spent(self) -> float:
         """The seconds since the start."""
-        return perf_counter() - self._start
+        return perf_counter() - self.start
 
-    def left(self, share: float = 1.0) -> float | None:
-        """Return the seconds left of a share of the limit; None for no limit."""
-        return None if self.limit is None else share * self.limit - self.spent
+    def left(self) -> float | None:
+        """Return the seconds that are left, without the reserve; None for no limit."""
+        return None if self.limit is None else self.limit - self.reserve - self.spent
+
+    def until(self, share: float = 1.0) -> float | None:
+        """Return when a share of the time left is over, by `time.perf_counter`; None for never."""
+        left = self.left()
+        return None if left is None else perf_counter() + share * max(left, 0.0)

@@ -1,0 +1,53 @@
+"""Warnings of methods, as notes for people who use the command line."""
+
+from __future__ import annotations
+
+import re
+
+# What a warning of a library says, and what a note says instead: with an option that exists.
+_WORDS = (
+    (
+        re.compile(r"^(Class(?:es)? .+?) ha(?:s|ve) fewer rows than the (\d+) folds"),
+        "{0}: fewer rows than the {1} folds that choose parameters, so that the probabilities of "
+        "these classes are less certain. --rare merge joins classes with fewer than 5 rows, --rare "
+        "drop skips them.",
+    ),
+    (
+        re.compile(r"^lbfgs failed to converge"),
+        "its iterations were ended before they had converged; its figures may be too bad.",
+    ),
+    (
+        re.compile(r"^The least populated class"),
+        "a class has fewer rows than there are folds. --rare merge joins classes with fewer than "
+        "5 rows, --rare drop skips them.",
+    ),
+)
+
+
+def note_of(message: str, methods: str) -> str:
+    """Return a note about a method.
+
+    Parameters
+    ----------
+    message : str
+        A warning.
+    methods : str
+        The methods that it comes from.
+
+    Returns
+    -------
+    note : str
+
+    Examples
+    --------
+    >>> from polychotomy.compare._notes import note_of
+    >>> note_of("lbfgs failed to converge (status=1)", "logistic")
+    'logistic: its iterations were ended before they had converged; its figures may be too bad.'
+    """
+    for pattern, words in _WORDS:
+        found = pattern.match(message)
+        if found:
+            text = words.format(*found.groups())
+            # A note about classes is about the data: it is the same for all methods.
+            return text if pattern.groups else f"{methods}: {text}"
+    return f"{methods}: {' '.join(message.split())}"

@@ -1,0 +1,290 @@
+"""The order of a comparison: whenever it is stopped, there is an answer.
+
+First cheap fits without tuning on a part of the rows; then all methods, tuned, on that part; then
+the best few on four times as many rows, and so on up to all of them; then more splits of the
+largest size that was reached.
+
+Design note: what is judged depends on the time, but never its figures: each task is a function of
+the table, the seed, the methods, the split and the number of rows. The alternative, one method
+after another on all rows, leaves nothing if the first does not finish.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..core.progress import Ticker
+from ..core.types import IntArray
+from ..core.words import duration
+from ..execution.calls import Answer, Call
+from ..execution.deadline import Clock
+from ._candidates import Candidate
+from ._judging import HeldOut, Judged, Level, Task
+
+# The smallest part of a large table; each next one has so many times the rows.
+FIRST_ROWS = 1_000
+FACTOR = 4
+# Fewer splits than this say too little. Methods too slow for them are skipped.
+FEWEST_SPLITS = 3
+# So many methods are tried without tuning, each for at most this share of the time left.
+QUICK, QUICK_SHARE = 4, 0.15
+# How many methods go on to more rows if there is no time for all.
+BEST_FEW = 4
+# The time of a fit grows with about this power of the rows.
+GROWTH_OF_KERNELS, GROWTH_OF_OTHERS = 2.0, 1.15
+# A first fit may take this share of the time left, so that others get their turn.
+FIRST_SHARE = 0.4
+
+
+def sizes(n_train: int, n_classes: int) -> list[int]:
+    """Return the numbers of training rows to try, all of them last.
+
+    Parameters
+    ----------
+    n_train, n_classes : int
+        The training rows and classes.
+
+    Returns
+    -------
+    sizes : list of int
+
+    Examples
+    --------
+    >>> from polychotomy.compare._schedule import sizes
+    >>> sizes(43_500, 7)
+    [1000, 4000, 16000, 43500]
+    >>> sizes(2_000, 3)
+    [2000]
+    """
+    found: list[int] = []
+    size = max(FIRST_ROWS, 5 * n_classes)
+    while size * 1.6 < n_train and (found or size * 2.5 < n_train):
+        found.append(size)
+        size *= FACTOR
+    return [*found, n_train]
+
+
+@dataclass
+class Schedule:
+    """Which tasks are done, and what came of them.
+
+    Attributes
+    ----------
+    groups : list of list of Candidate
+        Methods that share their work, the fast ones first.
+    sizes : list of int
+        The numbers of training rows.
+    n_splits : int
+        The splits of the last size.
+    clock : Clock
+        The time that is left.
+    n_workers : int
+        How many tasks run at once.
+    y : ndarray of int
+        The classes of all rows, by number.
+    tick : Ticker
+        Shows the progress.
+    """
+
+    groups: list[list[Candidate]]
+    sizes: Sequence[int]
+    n_splits: int
+    clock: Clock
+    n_workers: int
+    y: IntArray
+    tick: Ticker
+    found: dict[Level, dict[str, dict[int, HeldOut]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(dict))
+    )
+    failures: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    _seconds: dict[tuple[Level, str], list[float]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    _running: dict[int, Task] = field(default_factory=dict)
+    _since: dict[tuple[Level, str], float] = field(default_factory=dict)
+    _too_slow: set[tuple[Level, str]] = field(default_factory=set)
+    _done: int = 0
+
+    def __post_init__(self) -> None:
+        self._tasks = self._plan()
+
+    def quick_calls(self) -> Iterator[Call]:
+        """Yield fits that are not tuned, on few rows: some answer, before any other work."""
+        level = Level(self.sizes[0], tuned=False)
+        able = [one for group in self.groups for one in group[:1] if one.quick is not None]
+        for candidate in able[:QUICK]:
+            yield self._call([candidate], level, 0, QUICK_SHARE)
+
+    def take(self) -> Call | None:
+        """Return the next task, or None if there is none at the moment."""
+        left = self.clock.left()
+        if left is not None and left <= 0:
+            return None
+        call = next(self._tasks, None)
+        if call is not None:
+            self._running[id(call)] = call.argument
+            key = (call.argument.level, _key(call.argument.names))
+            self._since[key] = self.clock.spent
+        return call
+
+    def on_answer(self, call: Call, answer: Answer) -> None:
+        """Keep what came of a task."""
+        self._running.pop(id(call), None)
+        task: Task = call.argument
+        self._done += 1
+        if isinstance(answer.value, Judged):
+            for name, held in answer.value.held_out.items():
+                self.found[task.level][name][task.split] = held
+            self.notes += [note for note in answer.value.notes if note not in self.notes]
+            self._seconds[task.level, _key(task.names)].append(answer.seconds)
+            return
+        why = f"it failed: {answer.failure}"
+        if answer.late:
+            why = "no time was left to try it"
+            if answer.seconds > 0.5:
+                why = f"one split was not finished after {duration(answer.seconds)}"
+        self._too_slow.add((task.level, _key(task.names)))
+        if task.level.tuned:
+            for name in task.names:
+                self.failures.setdefault(name, why)
+
+    def _plan(self) -> Iterator[Call | None]:
+        groups, reached = self.groups, []
+        for place, size in enumerate(self.sizes):
+            level, last = Level(size), place + 1 == len(self.sizes)
+            for group in groups:
+                yield self._call(group, level, 0, FIRST_SHARE)
+            if last:
+                reached.append((level, groups))
+                break
+            while any(task.level == level for task in self._running.values()):
+                yield None
+            done = [group for group in groups if self._is_done(group, level)]
+            if len(done) >= min(2, len(self.groups)) or not reached:
+                reached.append((level, done))
+            groups = self._promoted(done, level, Level(self.sizes[place + 1]))
+            if len(groups) < min(2, len(self.groups)):
+                break
+        yield from self._more_splits(reached)
+
+    def _more_splits(
+        self, reached: list[tuple[Level, list[list[Candidate]]]]
+    ) -> Iterator[Call | None]:
+        """Judge on more splits, on the largest size on which two methods were."""
+        level, groups = reached[-1]
+        for split in range(1, self.n_splits):
+            # The slow ones first, so that no worker waits for them at the end.
+            for group in sorted(groups, key=lambda group: -self._cost(group, level)):
+                if len(reached) > 1 and split == 1 and self._came_too_late(groups, level):
+                    yield from self._more_splits(reached[:-1])
+                    return
+                self._drop_slow(groups, level)
+                if (level, _key_of(group)) not in self._too_slow:
+                    yield self._call(group, level, split, 1.0)
+
+    def _came_too_late(self, groups: list[list[Candidate]], level: Level) -> bool:
+        """Whether fewer than two methods have finished, and no other will."""
+        waiting = any(task.level == level for task in self._running.values())
+        done = sum(self._is_done(group, level) for group in groups)
+        return not waiting and done < min(2, len(self.groups))
+
+    def _call(self, group: Sequence[Candidate], level: Level, split: int, share: float) -> Call:
+        names = tuple(one.name for one in group)
+        self.tick(f"{level.rows:,} rows", self._done, self._done + len(self._running) + 1)
+        return Call(Task(names, level, split), self.clock.until(share))
+
+    def _is_done(self, group: Sequence[Candidate], level: Level) -> bool:
+        return all(self.found[level].get(one.name) for one in group)
+
+    def _cost(self, group: Sequence[Candidate], level: Level) -> float:
+        """Return the seconds of a group, at least those that it has been running for."""
+        key = (level, _key_of(group))
+        if self._seconds[key]:
+            return float(np.median(self._seconds[key]))
+        return self.clock.spent - self._since[key] if key in self._since else 0.0
+
+    def _drop_slow(self, groups: list[list[Candidate]], level: Level) -> None:
+        """Skip the slowest groups until the others have time for the fewest splits."""
+        left = self.clock.left()
+        if left is None:
+            return
+        alive = [group for group in groups if (level, _key_of(group)) not in self._too_slow]
+        need = {}
+        for group in alive:
+            done = min((len(self.found[level][one.name]) for one in group), default=0)
+            missing = max(0, min(self.n_splits, FEWEST_SPLITS) - done)
+            need[_key_of(group)] = (missing * self._cost(group, level), group)
+        while len(need) > 2 and sum(cost for cost, _ in need.values()) > left * self.n_workers:
+            slowest = max(need, key=lambda key: need[key][0])
+            _, group = need.pop(slowest)
+            self._too_slow.add((level, slowest))
+            took = duration(self._cost(group, level))
+            for one in group:
+                self.failures.setdefault(
+                    one.name, f"one split took {took}, too long for the time limit"
+                )
+
+    def _promoted(
+        self, done: list[list[Candidate]], level: Level, larger: Level
+    ) -> list[list[Candidate]]:
+        """Return the groups that go on to more rows: all, or the best few that have the time."""
+        left = self.clock.left()
+        if left is None:
+            return done
+        expected = {_key_of(group): self._expected(group, level, larger) for group in done}
+        splits = self.n_splits if larger.rows == self.sizes[-1] else 1
+        if sum(expected.values()) * splits < 0.5 * left * self.n_workers:
+            return done
+        ranked = sorted(done, key=lambda group: self._best_nll(group, level))
+        able = [one for one in ranked if expected[_key_of(one)] < FIRST_SHARE * left]
+        kept = able[:BEST_FEW]
+        return [group for group in done if group in kept]
+
+    def _expected(self, group: Sequence[Candidate], level: Level, larger: Level) -> float:
+        ours = group[0].pipe is not None or group[0].is_pool
+        growth = GROWTH_OF_KERNELS if ours else GROWTH_OF_OTHERS
+        return self._cost(group, level) * float((larger.rows / level.rows) ** growth)
+
+    def _best_nll(self, group: Sequence[Candidate], level: Level) -> float:
+        return min(self._quality(self.found[level][one.name]) for one in group)
+
+    def _quality(self, runs: dict[int, HeldOut]) -> float:
+        """Return the mean NLL of a method on its splits; without probabilities, infinity."""
+        values = [held.figures(self.y[held.rows])["nll"] for held in runs.values()]
+        mean = float(np.mean(values))
+        return mean if np.isfinite(mean) else np.inf
+
+
+def _key(names: Sequence[str]) -> str:
+    return names[0]
+
+
+def _key_of(group: Sequence[Candidate]) -> str:
+    return group[0].name
+
+
+def common_splits(runs: dict[str, dict[int, HeldOut]]) -> tuple[list[str], list[int]]:
+    """Return the methods that were judged on enough splits, and the splits of all of them.
+
+    Parameters
+    ----------
+    runs : dict
+        What each method predicted, by the number of the split.
+
+    Returns
+    -------
+    names : list of str
+    splits : list of int
+    """
+    most = max((len(splits) for splits in runs.values()), default=0)
+    names = [name for name, splits in runs.items() if len(splits) >= min(most, FEWEST_SPLITS)]
+    shared = set.intersection(*(set(runs[name]) for name in names)) if names else set()
+    if not shared:  # each on other splits: those of the method with the most
+        names = [name for name in names if len(runs[name]) == most][:1]
+        shared = set(runs[names[0]]) if names else set()
+    return names, sorted(shared)

@@ -1,0 +1,211 @@
+"""Training and test parts: stratified, by group, or by time.
+
+Design note: the training rows of a split are put into an order in which every beginning is
+stratified. A smaller training part is a beginning of the larger one, so that a learning curve adds
+rows and never exchanges them, and nothing has to be drawn for another size.
+"""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..core.checks import one_of
+from ..core.types import FloatArray, IntArray
+
+PROTOCOLS = ("hold-out", "nested")
+Rounds = list[tuple[IntArray, IntArray]]
+# The probabilities of a test part: more rows would make figures only slightly more precise.
+MOST_TEST_CELLS = 2_000_000
+MOST_TEST_ROWS = 20_000
+# With rows in the order of time, this share of them is never tested.
+FIRST_PAST = 0.5
+
+
+def rounds(
+    y: IntArray,
+    protocol: str,
+    n_splits: int,
+    test_size: float,
+    seed: int,
+    groups: ArrayLike | None = None,
+    order: ArrayLike | None = None,
+) -> Rounds:
+    """Return the training and test rows of every split.
+
+    Rows of a class that the training part lacks are not tested.
+
+    Parameters
+    ----------
+    y : ndarray of int of shape (n_rows,)
+        The classes, by number.
+    protocol : {"hold-out", "nested"}
+        As in `compare_methods`.
+    n_splits, test_size, seed
+        As in `compare_methods`.
+    groups : array-like of shape (n_rows,), default=None
+        Rows of the same group are never on both sides.
+    order : array-like of shape (n_rows,), default=None
+        Training rows come before all test rows in this order.
+
+    Returns
+    -------
+    rounds : list of (train, test)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polychotomy.compare._splits import rounds
+    >>> y = np.arange(20) % 2
+    >>> (train, test), _ = rounds(y, "hold-out", 2, 0.25, 0, order=np.arange(20))
+    >>> int(train.max()) < int(test.min())
+    True
+    """
+    one_of(protocol, "protocol", PROTOCOLS)
+    if isinstance(n_splits, bool) or not isinstance(n_splits, int) or n_splits < 1:
+        raise ValueError(f"n_splits must be a whole number of at least 1, got {n_splits!r}.")
+    if not 0.0 < test_size < 1.0:
+        raise ValueError(f"test_size must be between 0 and 1, got {test_size!r}.")
+    if groups is not None and order is not None:
+        raise ValueError("groups and order do not go together: give one of them.")
+    if order is not None:
+        found = _by_time(_column(order, "order", len(y)), n_splits)
+    elif groups is not None:
+        folds = 5 if protocol == "nested" else max(2, round(1.0 / test_size))
+        found = _by_group(y, _column(groups, "groups", len(y)), n_splits, folds, seed)
+    elif protocol == "nested":
+        found = _folds(y, n_splits, seed)
+    else:
+        found = _hold_outs(y, n_splits, test_size, seed)
+    free = groups is None and order is None
+    found = [_judgeable(y, train, test, free) for train, test in found]
+    found = [(train, test) for train, test in found if len(test) and len(np.unique(y[train])) > 1]
+    if not found:
+        raise ValueError(
+            "No split has a training part with two classes and a test part of these classes: "
+            "use fewer splits, or other groups or another order."
+        )
+    return found
+
+
+def _column(values: ArrayLike, name: str, n_rows: int) -> Any:
+    column = np.asarray(values)
+    if column.shape != (n_rows,):
+        raise ValueError(f"{name} must have one value for each of the {n_rows} rows.")
+    return column
+
+
+def _hold_outs(y: IntArray, n_splits: int, test_size: float, seed: int) -> Rounds:
+    from sklearn.model_selection import StratifiedShuffleSplit
+
+    counts = np.bincount(y)
+    often, alone = np.flatnonzero(counts[y] > 1), np.flatnonzero(counts[y] == 1)
+    # At least one test row for each class, and at least one training row.
+    classes = int((counts > 1).sum())
+    n_test = min(max(round(test_size * len(y)), classes), len(often) - classes)
+    splitter = StratifiedShuffleSplit(n_splits, test_size=n_test, random_state=seed)
+    return [
+        (np.concatenate([often[train], alone]) if len(alone) else often[train], often[test])
+        for train, test in splitter.split(np.zeros(len(often)), y[often])
+    ]
+
+
+def _folds(y: IntArray, n_splits: int, seed: int) -> Rounds:
+    from sklearn.model_selection import StratifiedKFold
+
+    folds = min(5, int(np.bincount(y).max()))
+    found: Rounds = []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")
+        while len(found) < n_splits:
+            splitter = StratifiedKFold(folds, shuffle=True, random_state=seed + len(found))
+            found += splitter.split(np.zeros(len(y)), y)
+    return found[:n_splits]
+
+
+def _by_group(y: IntArray, groups: Any, n_splits: int, folds: int, seed: int) -> Rounds:
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    names, numbers = np.unique(groups, return_inverse=True)
+    if len(names) < 2:
+        raise ValueError("groups must have at least two groups, or no row can be tested.")
+    folds = min(folds, len(names))
+    found: Rounds = []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")
+        while len(found) < n_splits:
+            splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed + len(found))
+            parts = splitter.split(np.zeros(len(y)), y, numbers)
+            found += [(train, test) for train, test in parts if len(test) and len(train)]
+    return found[:n_splits]
+
+
+def _by_time(order: Any, n_splits: int) -> Rounds:
+    """Return windows: the first half trains, then each piece of the rest is tested in turn."""
+    if order.dtype == object:
+        order = order.astype(str)
+    values, when = np.unique(order, return_inverse=True)
+    if len(values) < 2:
+        raise ValueError("order must have at least two different values.")
+    rows = np.argsort(when, kind="stable")
+    ends = np.unique(np.round(np.linspace(FIRST_PAST, 1.0, n_splits + 1) * len(rows)).astype(int))
+    # Rows of the same time are on the same side.
+    cuts = np.unique(np.searchsorted(when[rows], when[rows][np.minimum(ends, len(rows) - 1)]))
+    cuts = np.unique(np.append(cuts[cuts > 0], len(rows)))
+    return [(np.sort(rows[:start]), np.sort(rows[start:end])) for start, end in pairwise(cuts)]
+
+
+def _judgeable(
+    y: IntArray, train: IntArray, test: IntArray, free: bool
+) -> tuple[IntArray, IntArray]:
+    """Test only classes that the training part has; if rows may move, they train instead."""
+    known = np.isin(y[test], y[train])
+    if free and not known.all():
+        train = np.concatenate([train, test[~known]])
+    return train, test[known]
+
+
+def stratified_order(y: IntArray, rows: IntArray, seed: int, first: int = 2) -> IntArray:
+    """Put rows into an order in which every beginning has all classes in about their shares.
+
+    Parameters
+    ----------
+    y : ndarray of int
+        The class of every row of the table.
+    rows : ndarray of int
+        The rows to order.
+    seed : int
+        Seeds the order within the classes.
+    first : int, default=2
+        The rows of every class that come before all others.
+
+    Returns
+    -------
+    rows : ndarray of int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polychotomy.compare._splits import stratified_order
+    >>> y = np.repeat([0, 1], [90, 10])
+    >>> np.bincount(y[stratified_order(y, np.arange(100), 0)[:50]]).tolist()
+    [45, 5]
+    """
+    random = np.random.RandomState(seed)
+    mixed = random.permutation(rows)
+    by_class = mixed[np.argsort(y[mixed], kind="stable")]
+    counts = np.unique(y[by_class], return_counts=True)[1]
+    place = np.concatenate([np.arange(count) for count in counts])
+    share: FloatArray = (place + 0.5) / np.repeat(counts, counts)
+    share[place < first] -= 1.0
+    ordered: IntArray = by_class[np.argsort(share, kind="stable")]
+    return ordered
+
+
+def most_test_rows(n_classes: int) -> int:
+    """Return how many rows of a test part are used at most."""
+    return min(MOST_TEST_ROWS, max(1000, MOST_TEST_CELLS // n_classes))
