@@ -23,16 +23,20 @@ from ..pipe.classifier import PolychotomyClassifier
 from ..recipes import recipe, recipes
 from ..tuning.search import TwoStepSearchCV
 from ._peers import Conditions, peers
+from ._rivals import how_to_install, rivals
 
 PEERS = "scikit-learn"
 OURS = "polychotomy"
-# Methods that this version does not have are skipped.
+OTHERS = "other"
+# Methods that this version does not have, and those whose package is not installed, are skipped.
 DEFAULT = (
     *("POOL", "LS2", "PSVC", "TKLR", "PWC_PSVM", "PWC_KLR"),
     *("logistic", "forest", "boosting", "calibrated_svc"),
+    *("catboost", "catboost_tempered", "lightgbm", "lightgbm_tempered"),
+    *("xgboost", "xgboost_tempered"),
 )
 # For methods that a model file cannot hold, the most similar one that it can.
-NEAREST = {"boosting": "forest"}
+NEAREST = {"boosting": "forest", **{rival.name: "forest" for rival in rivals()}}
 # With more rows, parameters are chosen on so many of them: kernel machines grow faster.
 KERNELS_TUNED_ROWS = 4_000
 OTHERS_TUNED_ROWS = 16_000
@@ -58,7 +62,7 @@ class Candidate:
         What it is, in one line.
     paper : str
         Where it comes from.
-    family : {"polychotomy", "scikit-learn"}
+    family : {"polychotomy", "scikit-learn", "other"}
         The library it comes from.
     probabilities : bool
         Whether it gives class probabilities.
@@ -158,6 +162,9 @@ def choose(names: Iterable[str] | str | None) -> list[Candidate]:
     chosen = []
     for name in names:
         if not isinstance(name, str) or _plain(name) not in plain:
+            missing = how_to_install(str(name))
+            if missing:
+                raise ValueError(missing)
             near = get_close_matches(_plain(str(name)), plain, n=2)
             hint = f"Did you mean {listed(plain[key] for key in near)}? " if near else ""
             raise ValueError(
@@ -263,12 +270,13 @@ def _pool_seconds(pool: Any) -> Callable[[int, int], float]:
 
 def _rivals() -> Iterable[Candidate]:
     # The numbers are multiples of `guessed_seconds`, the guess for any classifier.
-    for peer in peers():
-        seconds = _peer_seconds(peer.times)
-        yield Candidate(
-            *(peer.name, peer.words, "scikit-learn", PEERS, True, peer.storable),
-            *(seconds, peer.make, None, peer.quick),
-        )
+    for family, some in ((PEERS, peers()), (OTHERS, rivals())):
+        for peer in some:
+            seconds = _peer_seconds(peer.times)
+            yield Candidate(
+                *(peer.name, peer.words, family, family, True, peer.storable),
+                *(seconds, peer.make, None, peer.quick),
+            )
 
 
 def _peer_seconds(times: float) -> Callable[[int, int], float]:
