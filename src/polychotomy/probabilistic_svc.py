@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
+from scipy.sparse import coo_array, issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
@@ -539,11 +539,15 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
         sign = -1.0 if n_classes == 2 else 1.0
         self.intercept_ = sign * fitted.biases
         self.n_iter_ = fitted.iterations
+        entries = coo_array(fitted.coefficients)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        column, first, second = place[entries.row], *np.triu_indices(n_classes, 1)
+        first, second = first[entries.col], second[entries.col]
+        # A row of class k has its coefficient against class l in row l, or l - 1 if l > k.
+        line = np.where(label[column] == first, second - 1, first)
         coefficients = np.zeros((n_classes - 1, len(order)))
-        for column, (i, j) in enumerate(zip(*np.triu_indices(n_classes, 1), strict=True)):
-            values = sign * fitted.coefficients[order, column]
-            coefficients[j - 1, label == i] = values[label == i]
-            coefficients[i, label == j] = values[label == j]
+        coefficients[line, column] = sign * entries.data
         self.dual_coef_: Any = coefficients
         if sparse and inputs is not None:
             self.dual_coef_ = type(inputs)(coefficients)

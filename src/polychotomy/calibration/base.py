@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from ..core.margins import Margins
 from ..core.registry import Part
+from ..core.state import declared_state
 from ..core.types import FloatArray, IntArray, SignArray
 
 
@@ -131,6 +132,31 @@ class Calibrator(Part, BaseEstimator):
         with ThreadPoolExecutor(n_threads) as pool:
             list(pool.map(calibrate, folds))
         return result
+
+    def join(self, parts: Sequence[Self], order: IntArray) -> Self:
+        """Take over what others have learned for some of the columns each.
+
+        For calibrators that learn column by column.
+
+        Parameters
+        ----------
+        parts : sequence of Calibrator
+            Fitted calibrators of the same kind.
+        order : ndarray of shape (n_columns,)
+            Which of their columns, counted through all parts, every column is.
+
+        Returns
+        -------
+        self : Calibrator
+        """
+        for name in declared_state(type(self)):
+            values = [getattr(part, name) for part in parts]
+            if isinstance(values[0], list):
+                every = [entry for part in values for entry in part]
+                setattr(self, name, [every[place] for place in order])
+            else:
+                setattr(self, name, np.concatenate(values)[order])
+        return self
 
     def _fit(self, scores: FloatArray, labels: SignArray, weights: FloatArray | None) -> None:
         raise NotImplementedError

@@ -132,6 +132,10 @@ class Codebook:
         # would double the work, and a machine that is not exactly symmetric in its labels (a tree,
         # or a seeded one) could contradict itself. To forbid such columns was the alternative, but
         # one-vs-rest decoders expect M columns for two classes too.
+        if self.pairs is not None:
+            # Sorting the columns of hundreds of classes takes long, and each is a pair of its own.
+            every = np.arange(self.n_columns)
+            return every, every, np.ones(self.n_columns, dtype=np.int8)
         first_sign = np.sign(_first_nonzero(self.matrix)).astype(np.int8)
         _, columns, source = np.unique(
             self.matrix * first_sign, axis=1, return_index=True, return_inverse=True
@@ -223,9 +227,10 @@ def _checked_matrix(matrix: ArrayLike) -> SignArray:
             "A code matrix has one row per class (at least two) and one column per binary "
             f"problem (at least one); got an array of shape {values.shape}."
         )
-    if not np.isin(values, (-1, 0, 1)).all():
+    with np.errstate(invalid="ignore"):
+        matrix_ = values.astype(np.int8, order="C")
+    if values.min() < -1 or values.max() > 1 or not np.array_equal(matrix_, values):
         raise ValueError("A code matrix has entries -1, 0 and +1 only.")
-    matrix_ = values.astype(np.int8, order="C")
     one_signed = ~((matrix_ > 0).any(axis=0) & (matrix_ < 0).any(axis=0))
     if one_signed.any():
         raise ValueError(
@@ -238,14 +243,14 @@ def _checked_matrix(matrix: ArrayLike) -> SignArray:
             f"Class {int(np.flatnonzero(idle)[0])} takes part in no column of the code matrix; "
             "give it at least one +1 or -1."
         )
-    _, first, inverse = np.unique(matrix_, axis=0, return_index=True, return_inverse=True)
-    original = first[np.ravel(inverse)]
-    repeated = np.flatnonzero(original != np.arange(len(matrix_)))
-    if len(repeated):
-        raise ValueError(
-            f"Classes {int(original[repeated[0]])} and {int(repeated[0])} have the same codeword "
-            "in the code matrix; every class needs its own."
-        )
+    first: dict[bytes, int] = {}
+    for number, word in enumerate(matrix_):
+        original = first.setdefault(word.tobytes(), number)
+        if original != number:
+            raise ValueError(
+                f"Classes {original} and {number} have the same codeword in the code matrix; "
+                "every class needs its own."
+            )
     return matrix_
 
 

@@ -11,11 +11,12 @@ from ..core.checks import positive_number
 def settle_memory_limit(memory_limit: Any) -> float:
     """Return a memory limit in bytes; by default half of the free memory."""
     if memory_limit is None:
-        return 0.5 * _free_memory()
+        return 0.5 * free_memory()
     return positive_number(memory_limit, "memory_limit")
 
 
-def _free_memory() -> int:
+def free_memory() -> int:
+    """Return the free memory of the computer in bytes."""
     try:
         return int(os.sysconf("SC_AVPHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, OSError, ValueError):

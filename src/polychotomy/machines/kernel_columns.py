@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core.margins import Margins
@@ -50,7 +51,8 @@ class FittedKernels:
         "kernel": Holds(Kernel),
         "support": Indices("s"),
         "support_inputs": Inputs("sd", optional=True),
-        "coefficients": Array("sT"),
+        # Sparse for many columns in each of which only a few rows take part.
+        "coefficients": Inputs("sT"),
         "biases": Array("T"),
         "trained": Flags("T"),
         "iterations": Array("T", "iu"),
@@ -59,7 +61,7 @@ class FittedKernels:
     kernel: Kernel
     support: IntArray
     support_inputs: Any
-    coefficients: FloatArray
+    coefficients: Any
     biases: FloatArray
     trained: NDArray[np.bool_]
     iterations: NDArray[np.integer[Any]]
@@ -77,6 +79,11 @@ class FittedKernels:
                 block = slice(start, start + step)
                 scores[block] = self._kernel_with(X[block]) @ self.coefficients
         return scores + self.biases
+
+    def compressed(self) -> SparseColumns:
+        """Return the same machines without inputs and zeros, for `KernelColumns.join`."""
+        row, column = np.nonzero(self.coefficients)
+        return SparseColumns(self.support[row], column, self.coefficients[row, column], self)
 
     def _kernel_with(self, X: Any) -> FloatArray:
         if self.kernel.is_precomputed:
@@ -96,6 +103,17 @@ class FittedKernels:
         else:
             same = self.support_inputs.shape[1] == n_features
             require(same, self, "has inputs of another number of features")
+
+
+class SparseColumns:
+    """Trained kernel machines of some columns, by the entries of their coefficients."""
+
+    def __init__(
+        self, row: IntArray, column: IntArray, values: FloatArray, fitted: FittedKernels
+    ) -> None:
+        self.row, self.column, self.values, self.kernel = row, column, values, fitted.kernel
+        self.biases, self.trained = fitted.biases, fitted.trained
+        self.iterations = fitted.iterations
 
 
 class ColumnSolver(RowSolver, Protocol):
@@ -179,6 +197,7 @@ class KernelColumns:
         """Train every column on every subset of rows."""
         kernel = self.solver.settle(state.X, options.counts)
         n_threads = effective_n_jobs(options.n_jobs)
+        rows = None
         with single_threaded_blas():
             limit = settle_memory_limit(self.solver.memory_limit)
             # Must not depend on n_threads: otherwise the rounding of the answer would.
@@ -189,15 +208,70 @@ class KernelColumns:
                 )
             elif within:
                 n_threads = most_threads(len(labels), n_threads, limit)
-                solved = self.solver.solve(
-                    state.gram(kernel, n_threads), labels, subsets, weights, n_threads
-                )
+                gram = state.gram(kernel, n_threads)
+                rows, solved = self._solve_part(gram, labels, subsets, weights, n_threads)
             else:
                 solved = self._solve_by_column(
                     state, kernel, labels, subsets, weights, options, limit
                 )
         _warn_unconverged(solved, options)
-        return [_fitted(kernel, state.X, solved, number) for number in range(len(subsets))]
+        return [_fitted(kernel, state.X, solved, number, rows) for number in range(len(subsets))]
+
+    def join(
+        self, parts: Sequence[SparseColumns], state: SharedRows, order: IntArray
+    ) -> FittedKernels:
+        """Put compressed machines of some columns each side by side, in another order.
+
+        Note: their coefficients become a sparse matrix. A pair of 300 classes uses the rows of two
+        of them, so that a dense matrix would be almost empty, and the largest part of the model.
+        """
+        row = np.concatenate([part.row for part in parts])
+        firsts = np.cumsum([0, *(len(part.biases) for part in parts)])
+        column = np.concatenate(
+            [part.column + first for part, first in zip(parts, firsts, strict=False)]
+        )
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        support, row = np.unique(row, return_inverse=True)
+        values = np.concatenate([part.values for part in parts])
+        shape = len(support), len(order)
+
+        def ordered(name: str) -> NDArray[Any]:
+            every: NDArray[Any] = np.concatenate([getattr(part, name) for part in parts])
+            return every[order]
+
+        kernel = parts[0].kernel
+        return FittedKernels(
+            kernel=kernel,
+            support=support,
+            support_inputs=None if kernel.is_precomputed else state.X[support],
+            coefficients=csr_array((values, (row, place[column])), shape),
+            biases=ordered("biases"),
+            trained=ordered("trained"),
+            iterations=ordered("iterations"),
+        )
+
+    def _solve_part(
+        self,
+        gram: FloatArray,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        weights: FloatArray | None,
+        n_threads: int,
+    ) -> tuple[IntArray | None, Solved]:
+        """Solve on the rows that take part in some column, if most rows do not."""
+        rows = np.flatnonzero(labels.any(axis=1))
+        if 2 * len(rows) > len(labels):
+            return None, self.solver.solve(gram, labels, subsets, weights, n_threads)
+        place = np.full(len(labels), -1)
+        place[rows] = np.arange(len(rows))
+        return rows, self.solver.solve(
+            gram[np.ix_(rows, rows)],
+            labels[rows],
+            [place[subset][place[subset] >= 0] for subset in subsets],
+            None if weights is None else weights[rows],
+            n_threads,
+        )
 
     def held_out_path(
         self,
@@ -299,15 +373,19 @@ class KernelColumns:
         return Margins(mean=scores, probability=own)
 
 
-def _fitted(kernel: Kernel, X: Any, solved: Solved, number: int) -> FittedKernels:
+def _fitted(
+    kernel: Kernel, X: Any, solved: Solved, number: int, rows: IntArray | None = None
+) -> FittedKernels:
+    """Return the machines of a subset; `rows` are those that were solved on, if not all."""
     coefficients = solved.coefficients[number]
-    support = np.flatnonzero(coefficients.any(axis=0))
+    used = np.flatnonzero(coefficients.any(axis=0))
+    support = used if rows is None else rows[used]
     return FittedKernels(
         kernel=kernel,
         support=support,
         # Indexing copies, so no reference to the caller's array is kept.
         support_inputs=None if kernel.is_precomputed else X[support],
-        coefficients=np.ascontiguousarray(coefficients[:, support].T),
+        coefficients=np.ascontiguousarray(coefficients[:, used].T),
         biases=solved.biases[number],
         trained=solved.trained[number],
         iterations=solved.iterations[number],

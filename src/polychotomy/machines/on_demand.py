@@ -65,8 +65,10 @@ def is_worth_it(
         return False
     if kernel.is_linear and len(labels) >= ROWS_A_FEATURE * X.shape[1]:
         return True
+    if len(subsets) > 1:
+        return False
     groups = columns_by_participants(labels, subsets)
-    solved_once = len(subsets) == 1 and len(groups) == labels.shape[1]
+    solved_once = len(groups) == labels.shape[1]
     return solved_once and max((len(rows) for _, rows in groups), default=0) >= LEAST_ROWS
 
 

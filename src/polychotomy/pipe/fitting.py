@@ -8,6 +8,7 @@ pool replaced the tempering by a spy to record the probabilities.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..core.math import normalise
 from ..core.types import FloatArray, IntArray
 from ..decoding import Context, Decoder
 from ..tempering import Tempering
+from .column_blocks import check_memory, fit_in_blocks, is_for_blocks
 from .folds import Splits
 from .out_of_fold import out_of_fold, out_of_fold_unseen
 from .parts import Parts
@@ -38,6 +40,9 @@ from .training import (
     train,
     train_nested,
 )
+
+# At most this many scores, of some rows in all columns, are computed at once: 16 MB.
+ENTRIES_AT_ONCE = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -91,8 +96,20 @@ class FittedPipe:
         return margins
 
     def class_scores(self, X: Any, n_jobs: int | None = None) -> FloatArray:
-        """Return class scores or probabilities of new rows."""
-        return self.decoded(self.margins(X, n_jobs), X)
+        """Return class scores or probabilities of new rows, some of them at a time.
+
+        Note: the scores of many rows in many columns do not fit into memory at once, nor into any
+        cache. With fewer entries than this limit there is one piece.
+        """
+        n_rows = X.shape[0]
+        step = rows_at_once(self.codebook)
+        if n_rows <= step:
+            return self.decoded(self.margins(X, n_jobs), X)
+        result = np.empty((n_rows, self.codebook.n_classes))
+        for start in range(0, n_rows, step):
+            some = X[start : start + step]
+            result[start : start + step] = self.decoded(self.margins(some, n_jobs), some)
+        return result
 
     def decoded(self, margins: Margins, X: Any) -> FloatArray:
         """Return class scores or probabilities of calibrated margins."""
@@ -107,6 +124,11 @@ class FittedPipe:
             return scores
         ratio = np.divide(self.priors, base, out=np.zeros(len(base)), where=np.asarray(base) > 0)
         return normalise(scores * ratio)
+
+
+def rows_at_once(codebook: Codebook) -> int:
+    """Return how many rows have scores in all columns at once."""
+    return max(16, ENTRIES_AT_ONCE // codebook.n_columns)
 
 
 def fit_pipe(
@@ -125,9 +147,12 @@ def fit_pipe(
     """
     data, needs = session.data, session.parts.decoder.needs
     learns = session.learns or keep_out_of_fold
+    if searched is None and is_for_blocks(session):
+        return _fit_blocked(session, session.split() if learns else [], keep_out_of_fold)
     folds = None
     if searched is None:
         splits = session.split() if learns else []
+        check_memory(session, 1 + len(splits))
         machines, *folds = train(data, [data.rows, *(rows for rows, _ in splits)])
         scores = fold_scores(data, folds, splits)
     else:
@@ -163,6 +188,45 @@ def fit_pipe(
     if not keep_out_of_fold and session.parts.tempering is None:
         return pipe
     p = out_of_fold(session, machines, splits, folds, scores)
+    return replace(pipe, out_of_fold=p) if keep_out_of_fold else _tempered(pipe, session, p)
+
+
+def _fit_blocked(session: Session, splits: Splits, keep_out_of_fold: bool) -> FittedPipe:
+    """Fit all parts of a pipe with many columns, without the scores of all rows in all columns."""
+    data, parts = session.data, session.parts
+    wants_folds = keep_out_of_fold or parts.tempering is not None
+    found = fit_in_blocks(session, splits, wants_folds)
+    pipe = FittedPipe(parts, data.codebook, found.machines, session.class_sizes, session.priors)
+    folds = fold_numbers(splits, data.rows)
+
+    def context(rows: IntArray, numbers: IntArray | None) -> Context:
+        return Context(
+            codebook=data.codebook,
+            y=data.y[rows],
+            weights=data.weights_of(rows),
+            classes=session.classes,
+            folds=numbers,
+            random_state=session.decoder_seed,
+        )
+
+    decoder = parts.decoder.fit(context(data.rows, folds))
+    pipe = replace(pipe, calibrator=parts.calibrator, decoder=decoder)
+    if not wants_folds:
+        return pipe
+    p = None
+    if folds is not None:
+        p = np.empty((len(data.rows), data.codebook.n_classes))
+        own = parts.uses_probabilities and not parts.calibrator.learns
+        for fold, (machines, calibrator) in enumerate(found.folds):
+            outside, test = splits[fold][0], np.flatnonzero(folds == fold)
+            numbers = folds[np.searchsorted(data.rows, outside)]
+            fitted = copy(parts.decoder).fit(context(outside, numbers))
+            part = replace(pipe, calibrator=calibrator, decoder=fitted, priors=None)
+            step = rows_at_once(data.codebook)
+            for start in range(0, len(test), step):
+                places = test[start : start + step]
+                margins = machines.training_margins(data, data.rows[places], own)
+                p[places] = part.decoded(part.calibrated(margins), None)
     return replace(pipe, out_of_fold=p) if keep_out_of_fold else _tempered(pipe, session, p)
 
 

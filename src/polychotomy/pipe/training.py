@@ -323,7 +323,11 @@ def fold_scores(data: TrainingSet, folds: Sequence[BinaryMachines], splits: Spli
 
 def _has_both_signs(data: TrainingSet, rows: IntArray) -> NDArray[np.bool_]:
     """Return for every trained column whether rows have both signs, which a machine needs."""
-    labels = data.labels[rows]
+    return both_signs(data.labels[rows])
+
+
+def both_signs(labels: SignArray) -> NDArray[np.bool_]:
+    """Return for every column whether it has both signs."""
     return np.logical_and((labels > 0).any(axis=0), (labels < 0).any(axis=0))
 
 
