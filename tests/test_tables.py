@@ -82,6 +82,12 @@ def test_what_is_written_is_read(name, rows, separator, encoding, comma):
         (["x", "x", "x"], "left out"),
         ([7, 7, 7], "left out"),
         (["x", None, "x"], "category"),
+        (["2024-05-17", "2024-05-18"], "date"),
+        (["17.5.2024", "18.5.2024", None], "date"),
+        (["5/17/24 10:00", "5/18/24 11:00"], "date"),
+        (pd.date_range("2024-01-01", periods=3), "date"),
+        (pd.to_timedelta([1, 2], "D"), "number"),
+        ([f"w{k // 2}" for k in range(3000)], "category"),
     ],
 )
 def test_types(values, kind):
@@ -112,14 +118,8 @@ def test_identifiers_are_pointed_out(name, values, kind):
 @pytest.mark.parametrize(
     ("values", "word"),
     [
-        (["2024-05-17", "2024-05-18"], "dates"),
-        (["17.5.2024", "18.5.2024", None], "dates"),
-        (["5/17/24 10:00", "5/18/24 11:00"], "dates"),
-        (pd.date_range("2024-01-01", periods=3), "dates"),
-        (pd.to_timedelta([1, 2], "D"), "dates"),
         ([[1, 2], [3]], "list objects"),
         ([1.0, np.inf], "infinite"),
-        ([f"w{k // 2}" for k in range(3000)], "too many"),
         ([f"a text of many words, {k}" for k in range(60)], "free text"),
         ([*(f"{k}.5" for k in range(30)), "n.a"], "'n.a' in row 31"),
     ],
@@ -245,7 +245,7 @@ def test_a_table_with_many_columns_is_read():
     with open_table(io.BytesIO(text.encode())) as file:
         whole = file.read()
     assert whole.shape == (10, 20_001)
-    assert whole["inner band 19999"][9] == f"{(19_999 * 7 + 9 * 13) % 101}.5"
+    assert whole["inner band 19999"][9] == (19_999 * 7 + 9 * 13) % 101 + 0.5
     table = read(wide(4_500, 10, "a longer name for number {}"))
     assert table.X.shape == (10, 4_500)
     np.testing.assert_array_equal(table.X.iloc[1], (np.arange(4_500) * 7 + 13) % 101 + 0.5)

@@ -270,7 +270,7 @@ BAD = {
     "ragged.csv": (b"a,kind\n1,x\n2,y,3\n", "Row 2"),
     "ragged_far.csv": (b"a,kind\n" + b"1,x\n" * 30_000 + b"2,y,3\n", "30002"),
     "twice.csv": (b"a,a,kind\n1,2,x\n3,4,y\n", "'a' twice"),
-    "dates.csv": (b"d,kind\n" + b"2024-01-05,x\n2024-02-05,y\n" * 5, "holds dates"),
+    "marks.csv": (b"d,kind\n" + b'1.5,x\n"2,5",y\n' * 5, "decimal points and with commas"),
     "infinite.csv": (b"a,kind\n" + b"1,x\ninf,y\n" * 5, "infinite"),
     "nothing_left.csv": (b"a,kind\n" + b"1,x\n1,y\n" * 5, "no column to learn from"),
 }

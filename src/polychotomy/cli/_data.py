@@ -40,6 +40,18 @@ Category = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMN", help="Treat the numbers of this column as categories."),
 ]
+Text = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Use a column of free text, by its words."),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TEXT",
+        help="A text that means a missing value, in place of the usual ones (NA, ?, - ...); may be "
+        "repeated. The empty field always does. The column of the classes has no others.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Seed = Annotated[int, typer.Option(help="Seeds the splits and the methods.")]
 Jobs = Annotated[
@@ -63,11 +75,16 @@ def load_data(
     drop: Iterable[str] | None = None,
     keep: Iterable[str] | None = None,
     category: Iterable[str] | None = None,
+    text: Iterable[str] | None = None,
+    missing: Iterable[str] | None = None,
 ) -> Loaded:
     """Read a table, and print notes about it."""
     from ..tables import TableError, check_classes, read_table
 
-    options = {"drop": drop or (), "keep": keep or (), "category": category or ()}
+    options: dict[str, Any] = {"drop": drop, "keep": keep, "category": category, "text": text}
+    options = {name: list(value or ()) for name, value in options.items()}
+    if missing is not None:
+        options["missing"] = list(missing)
     if is_built_in(data):
         loaded = _built_in(data, target, options)
     else:

@@ -18,8 +18,10 @@ from ._data import (
     Json,
     Keep,
     Loaded,
+    Missing,
     Seed,
     Target,
+    Text,
     load_data,
     seconds_of,
 )
@@ -79,6 +81,8 @@ def compare(
     drop: Drop = None,
     keep: Keep = None,
     category: Category = None,
+    text: Text = None,
+    missing: Missing = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -107,7 +111,7 @@ def compare(
     if report is not None:
         files.refuse(report)
     prepare_workers(data)
-    loaded = load_data(data, target, drop, keep, category)
+    loaded = load_data(data, target, drop, keep, category, text, missing)
     found = compare_methods(
         loaded.table.X,
         loaded.table.y,

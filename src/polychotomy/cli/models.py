@@ -22,8 +22,10 @@ from ._data import (
     Json,
     Keep,
     Loaded,
+    Missing,
     Seed,
     Target,
+    Text,
     built_in_frame,
     is_built_in,
     load_data,
@@ -62,6 +64,8 @@ def fit(
     drop: Drop = None,
     keep: Keep = None,
     category: Category = None,
+    text: Text = None,
+    missing: Missing = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -92,7 +96,7 @@ def fit(
             f"method, --method {NEAREST[name]}, omit --method to find the best that can be kept, "
             f"or use polychotomy.compare.tuned_pipeline({name!r}, y) in Python."
         )
-    loaded = load_data(data, target, drop, keep, category)
+    loaded = load_data(data, target, drop, keep, category, text, missing)
     name = choose([method])[0].name if method else _recommended(loaded, clock, seed, jobs)
     table = loaded.table
     model = tuned_pipeline(
@@ -320,7 +324,7 @@ def evaluate(
     unseen: dict[str, set[str]] = {}
     parts, labels = [], []
     for matched, others in _pieces(data, opened.schema, [name], unseen):
-        known = others[name].notna().to_numpy()
+        known = others[name].notna().to_numpy()  # "NA" may be a class
         labels.append(others[name][known])
         if known.any():
             parts.append(_scores(opened.model, matched[known]))

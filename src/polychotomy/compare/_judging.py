@@ -79,9 +79,11 @@ class Material:
         first, second = rows_of(self.X, train), rows_of(self.X, test)
         fitted = None
         if self.preprocessor is not None:
-            # A preprocessor may encode categories by the classes, those of training rows only.
-            fitted = clone(self.preprocessor).fit(first, self.labels[self.y[train]])
-            first, second = fitted.transform(first), fitted.transform(second)
+            # A preprocessor may encode categories by the classes, those of training rows only. Not
+            # `fit` and then `transform`: it cross-fits, so that no row sees its own class.
+            fitted = clone(self.preprocessor)
+            first = fitted.fit_transform(first, self.labels[self.y[train]])
+            second = fitted.transform(second)
         weights = None if self.weights is None else self.weights[train]
         return Split(
             *(train, test, first, second, self.y[train], self.y[test], self.labels),

@@ -4,14 +4,17 @@ Needs pandas and pyarrow: ``pip install 'polychotomy[files]'``.
 """
 
 from ._columns import Column, infer_column
+from ._encoding import DateParts
 from ._errors import TableError
+from ._labels import check_classes, class_labels
 from ._reading import TableFile, open_table
 from ._schema import TableSchema, matched_pieces
-from ._table import Table, check_classes, class_labels, read_table, table_of_frame
+from ._table import Table, read_table, table_of_frame
 from ._writing import TableWriter, spreadsheet_safe, whole_file
 
 __all__ = [
     "Column",
+    "DateParts",
     "Table",
     "TableError",
     "TableFile",

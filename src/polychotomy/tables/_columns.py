@@ -1,29 +1,41 @@
-"""What a column of a table holds: numbers, categories, or something that cannot be used.
+"""What a column of a table holds: numbers, categories, dates, text, or nothing that can be used.
 
-Design note: what is probably a mistake (a few words among numbers, dates) is refused with a
-sentence that names the fix. Guessing would train a model without an error, on the wrong inputs.
+Design note: what is probably a mistake (a few words among numbers, two units in one column) is
+refused with a sentence that names the fix. Guessing would train a model without an error, on the
+wrong inputs.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import TableError, pandas_module
+from ..core.types import FloatArray, IntArray
+from ._content import MISSING, Content, content_of
+from ._dates import Dates, parse_dates
+from ._errors import TableError, option
+from ._numbers import Parsed, parse_numbers
 
-# With more than this, or more than half of the rows, words are names or texts, not categories.
+KINDS = ("number", "category", "date", "text")
+# With more categories than this, or more than half of the rows, many words each mean free text.
 MOST_CATEGORIES = 1000
+WORDS_OF_TEXT = 3
+# Of so many rows at least, nearly all different words are names of rows.
+NAMES_OF_ROWS, NEARLY_ALL = 100, 0.95
 ID_NAME = re.compile(r"(.*[ _-])?(id|idx|index|key|uuid|guid|rowid|row|column 1)|unnamed: 0", re.I)
 ID_CAMEL = re.compile(r".*[a-z](Id|ID)")
-DATE = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?"  # 2024-05-17 12:30
-    r"|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})( .*)?"  # 17.5.2024
-    r"|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}( .*)?"  # 17 May 2024
-    r"|[A-Za-z]{3,9} \d{1,2},? \d{4}( .*)?"  # May 17, 2024
+UNITS = frozenset(
+    re.findall(
+        r"\S+",
+        "t kg g mg µg lb lbs oz km m cm mm mi ft in l L ml mL dl h min s ms d W kW V A Hz kHz MHz "
+        "GHz B kB KB MB GB TB °C °F C F K % ‰ $ € £ ¥ USD EUR GBP CHF m² km² m³ cm³ mmHg kPa bar "
+        "kcal kJ",
+    )
 )
 
 
@@ -35,14 +47,26 @@ class Column:
     ----------
     name : str
         Its name.
-    kind : {"number", "category", "left out"}
-        Numbers are scaled, categories become columns of 0 and 1, others are not used.
+    kind : {"number", "category", "date", "text", "left out"}
+        Numbers are scaled; categories become columns of 0 and 1, or the shares of the classes if
+        there are many; dates become year, month, weekday, hour and seconds; text becomes
+        numbers that say which words it has; columns that are left out are not used.
     categories : tuple of str
         The categories, sorted.
     missing : int
         The number of rows without a value.
     note : str or None
         What the user should know about it.
+    unit : str
+        The unit of numbers: ``kg``, ``%``, ``$``; empty without one.
+    decimal : str
+        The decimal point of numbers, if it is not that of the file.
+    format : str
+        The format of dates.
+    first : float
+        The earliest date, in seconds since 1970.
+    markers : dict of str to int
+        The texts that were read as missing, and how often.
 
     Examples
     --------
@@ -57,52 +81,38 @@ class Column:
     categories: tuple[str, ...] = ()
     missing: int = 0
     note: str | None = None
-
-
-def as_numbers(values: Any, decimal: str = ".") -> NDArray[np.float64]:
-    """Turn values into numbers; NaN for what is missing or not a number."""
-    pandas = pandas_module()
-    if not _is_text(values):
-        numbers: NDArray[np.float64] = pandas.to_numeric(values, errors="coerce").to_numpy(
-            dtype=np.float64, na_value=np.nan
-        )
-        return numbers
-    # Plain Python: for a table of many columns and few rows, each step in pandas takes longer.
-    pairs = zip(values.to_numpy(dtype=object), values.notna().to_numpy(), strict=True)
-    text = [str(value).strip().replace(decimal, ".") if there else None for value, there in pairs]
-    found = pandas.to_numeric(np.array(text, dtype=object), errors="coerce")
-    return np.asarray(found, dtype=np.float64)
-
-
-def as_words(values: Any) -> NDArray[Any]:
-    """Turn values into an array of strings; NaN for what is missing."""
-    words = values.astype(object).map(_word, na_action="ignore")
-    array: NDArray[Any] = words.where(values.notna(), np.nan).to_numpy(dtype=object)
-    return array
-
-
-def _word(value: Any) -> str:
-    # Whole numbers look the same whether other rows of the column miss a value or not.
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value).strip()
+    unit: str = field(default="", repr=False)
+    decimal: str = field(default="", repr=False)
+    format: str = field(default="", repr=False)
+    first: float = field(default=0.0, repr=False)
+    markers: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
 
 def infer_column(
-    values: Any, *, decimal: str = ".", keep: bool = False, category: bool = False
+    values: Any,
+    *,
+    decimal: str = ".",
+    keep: bool = False,
+    category: bool = False,
+    text: bool = False,
+    missing: Collection[str] = MISSING,
 ) -> Column:
     """Infer what a column holds.
 
     Parameters
     ----------
     values : Series
-        The column; the fields of a CSV file are strings.
+        The column; the fields of a CSV file may be strings.
     decimal : str
         The decimal point of numbers that are strings.
     keep : bool
         Use it even if it looks like an identifier.
     category : bool
         Treat its values as categories even if they are numbers.
+    text : bool
+        Treat its values as free text.
+    missing : collection of str
+        Texts that mean a missing value.
 
     Returns
     -------
@@ -111,130 +121,219 @@ def infer_column(
     Raises
     ------
     TableError
-        If it holds dates, free text, infinite values, or numbers with a few words among them.
+        If it holds free text, infinite values, several units, or numbers with a few words among
+        them.
 
     Examples
     --------
     >>> import pandas
     >>> from polychotomy.tables import infer_column
-    >>> infer_column(pandas.Series(["1", "2.5", None, "4"], name="width")).kind
+    >>> infer_column(pandas.Series(["$1,200", "$2.50", None, "$4"], name="price")).kind
     'number'
     >>> infer_column(pandas.Series([4, 5, 4], name="code"), category=True).categories
     ('4', '5')
+    >>> infer_column(pandas.Series(["2024-05-17", "2024-05-19"], name="day")).kind
+    'date'
     """
-    name, present = str(values.name), values[values.notna()]
-    missing = len(values) - len(present)
-    if not len(present):
-        return Column(name, "left out", missing=missing, note=f"Column {name!r} is empty: skipped.")
-    _refuse_dates(name, present)
-    numbers = as_numbers(present, decimal)
-    if not category and not _is_boolean(present):
-        if not np.isnan(numbers).any():
-            return _number(name, numbers, missing, keep)
-        _refuse_mixture(name, present, numbers)
-    return _category(name, as_words(present), missing, len(values), keep)
+    content = content_of(values, missing)
+    column, _ = interpreted(
+        content, values.index, decimal=decimal, keep=keep, category=category, text=text
+    )
+    return column
 
 
-def _is_text(values: Any) -> bool:
-    pandas = pandas_module()
-    return not (
-        pandas.api.types.is_numeric_dtype(values.dtype) or _is_boolean(values) or _is_date(values)
+def interpreted(
+    content: Content,
+    index: Any = None,
+    *,
+    decimal: str = ".",
+    keep: bool = False,
+    category: bool = False,
+    text: bool = False,
+) -> tuple[Column, NDArray[Any]]:
+    """Return what a column holds, and its values: float64, or strings with NaN for missing.
+
+    `index` gives the numbers of the rows from 0, for messages. The other parameters are those of
+    `infer_column`.
+    """
+    present = content.present
+    common: dict[str, Any] = {
+        "name": content.name,
+        "missing": content.n_rows - int(present.sum()),
+        "markers": content.markers,
+    }
+    if not present.any():
+        return _skipped(common, "is empty"), content.fields
+    if text:
+        texts = content.as_texts()
+        return Column(kind="text", **common), texts.spread(texts.texts, "")
+    if category:
+        return _category(content.as_texts(), common, keep)
+    if content.numbers is not None:
+        if content.moments:
+            return _date(content.numbers, common)
+        return _number(content.numbers, common, keep)
+    where = _Place(content, np.arange(content.n_rows) if index is None else np.asarray(index))
+    parsed = parse_numbers(content.texts, decimal)
+    if parsed.mixed:
+        raise TableError(_mixed_words(content))
+    if not np.isnan(parsed.values).any():
+        if _is_one_quantity(parsed, where):
+            common |= _number_words(content, parsed, decimal)
+            plain = not common.get("unit") and not parsed.style.thousands
+            return _number(content.spread(parsed.values), common, keep or not plain)
+    elif (dates := parse_dates(content.texts)) is not None:
+        where.refuse(np.isnan(dates.values), dates.values, "dates", 0)
+        common |= {"format": dates.format, "note": _two_ways(content, dates)}
+        return _date(content.spread(dates.values), common)
+    else:
+        where.refuse(np.isnan(parsed.values), parsed.values, "numbers", 10)
+    return _category(content, common, keep)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where in the table a text is, for messages."""
+
+    content: Content
+    index: IntArray
+
+    def refuse(self, odd: NDArray[np.bool_], values: FloatArray, what: str, more_than: int) -> None:
+        """Refuse a column of numbers or dates with a few words in it, usually a mistake."""
+        rows = self.content.spread(odd, False)
+        share = rows.sum() / self.content.present.sum()
+        if not odd.any() or share >= 0.1 or len(np.unique(values[~odd])) <= more_than:
+            return
+        name = self.content.name
+        place = int(np.argmax(rows))
+        found = str(self.content.texts[self.content.fields[place]])[:40]
+        raise TableError(
+            f"Column {name!r} holds {what}, but {found!r} in row {int(self.index[place]) + 1}; "
+            f"correct it, read it as missing with {option('missing', found)}, or use the column "
+            f"as words with {option('category', name)}."
+        )
+
+
+def _is_one_quantity(parsed: Parsed, where: _Place) -> bool:
+    """Return whether numbers have one unit; refuse two that are known."""
+    name, units = where.content.name, [unit for unit in parsed.units if unit]
+    if len(units) > 1 and not UNITS.issuperset(units):
+        return False  # house numbers such as 12a, 12b
+    mixed = len(units) == 1 and units[0] in "%‰" and "" in parsed.units
+    if len(units) > 1 or mixed:
+        words = " and ".join(repr(unit) for unit in (units[:3] if not mixed else units))
+        more = " and none" if mixed else ""
+        raise TableError(
+            f"Column {name!r} holds numbers with the units {words}{more}; write all in one unit, "
+            f"or skip it with {option('drop', name)}."
+        )
+    return True
+
+
+def _number_words(content: Content, parsed: Parsed, decimal: str) -> dict[str, Any]:
+    style = parsed.style
+    own = style.decimal if style.decimal != decimal else ""
+    if not (style.unit or style.thousands or own):
+        return {}
+    example = max(range(min(len(content.texts), 1000)), key=lambda place: len(content.texts[place]))
+    note = (
+        f"Column {content.name!r} holds numbers: {content.texts[example]!r} was read as "
+        f"{parsed.values[example]:.12g}."
+    )
+    return {"unit": style.unit, "decimal": own, "note": note}
+
+
+def _mixed_words(content: Content) -> str:
+    point, comma = (next(text for text in content.texts if mark in text) for mark in ".,")
+    return (
+        f"Column {content.name!r} holds numbers with decimal points and with commas ({point!r} and "
+        f"{comma!r}); write all in one way, or use the column as words with "
+        f"{option('category', content.name)}."
     )
 
 
-def _is_boolean(values: Any) -> bool:
-    return bool(pandas_module().api.types.is_bool_dtype(values.dtype))
-
-
-def _is_date(values: Any) -> bool:
-    types = pandas_module().api.types
-    return bool(
-        types.is_datetime64_any_dtype(values.dtype) or types.is_timedelta64_dtype(values.dtype)
+def _two_ways(content: Content, dates: Dates) -> str | None:
+    if dates.other is None:
+        return None
+    # One that shows the difference, with day and month of different size.
+    other = parse_dates(content.texts, dates.other)
+    assert other is not None
+    place = int(np.argmax(dates.values != other.values))
+    day, else_ = (date_words(values[place]) for values in (dates.values, other.values))
+    if day == else_:
+        return None
+    return (
+        f"Column {content.name!r}: the date {content.texts[place]!r} was read as {day}, but could "
+        f"be {else_}; if that is wrong, write dates as year-month-day."
     )
 
 
-def _refuse_dates(name: str, present: Any) -> None:
-    dates = _is_date(present)
-    if not dates and _is_text(present):
-        first = present.iloc[0]
-        if isinstance(first, list | dict | tuple | set | np.ndarray | bytes):
-            raise TableError(
-                f"Column {name!r} holds {type(first).__name__} objects; use plain numbers or "
-                "words, or drop the column (drop)."
-            )
-        sample = present.iloc[:: max(1, len(present) // 200)].map(str).str.strip()
-        # Objects of the type date, or strings that look like one.
-        dates = type(first).__name__ in ("date", "datetime", "time", "Timestamp")
-        dates = dates or bool(sample.map(lambda one: DATE.fullmatch(one) is not None).mean() > 0.9)
-    if dates:
+def date_words(value: float) -> str:
+    """Return a moment as the day, for messages."""
+    return str(np.datetime64(int(value), "s").astype("datetime64[D]"))
+
+
+def _skipped(common: dict[str, Any], why: str, fix: str = "") -> Column:
+    note = f"Column {common['name']!r} {why}: skipped{fix}."
+    return Column(kind="left out", **{**common, "note": note})
+
+
+def _date(moments: FloatArray, common: dict[str, Any]) -> tuple[Column, FloatArray]:
+    present = moments[~np.isnan(moments)]
+    if not common["missing"] and present.min() == present.max():
+        return _skipped(common, "has only one value"), moments
+    return Column(kind="date", first=float(present.min()), **common), moments
+
+
+def _number(numbers: FloatArray, common: dict[str, Any], keep: bool) -> tuple[Column, FloatArray]:
+    name, missing = common["name"], common["missing"]
+    present = numbers[~np.isnan(numbers)] if missing else numbers
+    if np.isinf(present).any():
         raise TableError(
-            f"Column {name!r} holds dates ({str(present.iloc[0]).strip()!r}); turn them into "
-            "numbers, for example the year or days since a date, or drop the column (drop)."
+            f"Column {name!r} has an infinite value; correct it, or read it as missing with "
+            f"{option('missing', 'inf')}."
         )
+    low, high = present.min(), present.max()
+    if low == high and not missing:
+        return _skipped(common, "has only one value"), numbers
+    if not keep and not missing and _is_identifier(name, present, high - low):
+        why = "looks like an identifier (a different whole number in every row)"
+        return _skipped(common, why, f"; {option('keep', name)} uses it"), numbers
+    return Column(kind="number", **common), numbers
 
 
-def _refuse_mixture(name: str, present: Any, numbers: NDArray[np.float64]) -> None:
-    """Refuse a column of numbers with a few words in it, which is usually a mistake."""
-    odd = np.isnan(numbers)
-    if odd.mean() < 0.1 and len(np.unique(numbers[~odd])) > 10:
-        place = int(np.argmax(odd))
+def _is_identifier(name: str, numbers: FloatArray, extent: float) -> bool:
+    count = len(numbers)
+    named = bool(ID_NAME.fullmatch(name) or ID_CAMEL.fullmatch(name))
+    # The cheap questions first: most columns of numbers are not whole, or not that wide.
+    if count < 10 or not (named or extent == count - 1) or extent < count - 1:
+        return False
+    return bool((numbers == np.floor(numbers)).all()) and len(np.unique(numbers)) == count
+
+
+def _category(content: Content, common: dict[str, Any], keep: bool) -> tuple[Column, NDArray[Any]]:
+    words, name, missing = content.texts.tolist(), common["name"], common["missing"]
+    values = content.spread(content.texts)
+    if len(words) == 1 and not missing:
+        return _skipped(common, "has only one value"), values
+    present = content.n_rows - missing
+    many = len(words) > MOST_CATEGORIES or (len(words) > 20 and len(words) > content.n_rows / 2)
+    if many and _mean_words(words) >= WORDS_OF_TEXT:
         raise TableError(
-            f"Column {name!r} holds numbers, but {str(present.iloc[place])[:40]!r} in row "
-            f"{int(present.index[place]) + 1}; correct it, clear the field, or declare the "
-            "column as categories (category)."
+            f"Column {name!r} holds free text ({words[0][:40]!r} ...); use its words with "
+            f"{option('text', name)}, or skip it with {option('drop', name)}."
         )
+    share = NEARLY_ALL if present >= NAMES_OF_ROWS else 1.0
+    if not keep and present >= 10 and len(words) >= share * present and not missing:
+        why = f"looks like an identifier ({len(words)} different words in {present} rows)"
+        return _skipped(common, why, f"; {option('keep', name)} uses it"), values
+    return Column(kind="category", categories=tuple(sorted(words)), **common), values
 
 
-def _number(name: str, numbers: NDArray[np.float64], missing: int, keep: bool) -> Column:
-    if np.isinf(numbers).any():
-        raise TableError(f"Column {name!r} has an infinite value; correct it, or clear the field.")
-    distinct = len(np.unique(numbers))
-    if distinct == 1 and not missing:
-        note = f"Column {name!r} has only one value: skipped."
-        return Column(name, "left out", missing=missing, note=note)
-    whole = bool((numbers == np.floor(numbers)).all())
-    unique = whole and distinct == len(numbers) >= 10 and not missing
-    counted = unique and np.ptp(numbers) == len(numbers) - 1
-    if (counted or (unique and _named_like_id(name))) and not keep:
-        note = (
-            f"Column {name!r} looks like an identifier (a different whole number in every row): "
-            "skipped; keep it if it means something."
-        )
-        return Column(name, "left out", missing=missing, note=note)
-    return Column(name, "number", missing=missing)
-
-
-def _category(name: str, words: NDArray[Any], missing: int, n_rows: int, keep: bool) -> Column:
-    categories = tuple(sorted(set(words.tolist())))
-    if len(categories) == 1 and not missing:
-        note = f"Column {name!r} has only one value: skipped."
-        return Column(name, "left out", missing=missing, note=note)
-    many = len(categories) > MOST_CATEGORIES or (
-        len(categories) > 20 and len(categories) > n_rows / 2
-    )
-    if many and _mean_words(categories) >= 3:
-        raise TableError(
-            f"Column {name!r} holds free text ({words[0][:40]!r} ...); turn it into numbers or "
-            "categories, or drop the column (drop)."
-        )
-    identifier = len(categories) >= 10 and len(categories) == len(words) and not missing
-    if identifier and not keep:
-        note = (
-            f"Column {name!r} looks like an identifier (a different word in every row): skipped; "
-            "keep it if it means something."
-        )
-        return Column(name, "left out", missing=missing, note=note)
-    if many:
-        raise TableError(
-            f"Column {name!r} has {len(categories)} different words, too many for categories; "
-            "group them, or drop the column (drop)."
-        )
-    return Column(name, "category", categories, missing)
-
-
-def _mean_words(texts: tuple[str, ...]) -> float:
+def _mean_words(texts: list[str]) -> float:
     return float(np.mean([len(text.split()) for text in texts[:1000]]))
 
 
-def _named_like_id(name: str) -> bool:
-    return bool(ID_NAME.fullmatch(name) or ID_CAMEL.fullmatch(name))
+def as_words(values: Any) -> NDArray[Any]:
+    """Turn values into an array of strings; NaN for what is missing."""
+    return content_of(values, ()).words()

@@ -22,6 +22,8 @@ LINES_LOOKED_AT = 5
 MOST_LOOKED_AT = 1 << 24
 NUMBER_WITH_COMMA = re.compile(r"[-+]?\d+,\d+(e[-+]?\d+)?", re.IGNORECASE)
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+# The rows that are looked at to find out whether pandas may find the type of a column.
+TYPED_ROWS = 100
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
@@ -41,6 +43,8 @@ class Dialect:
         The decimal point.
     header : tuple of str
         The names of the columns.
+    typed : tuple of bool
+        For each column, whether its first fields show its type: numbers, or words.
     """
 
     packed: bool
@@ -48,6 +52,7 @@ class Dialect:
     separator: str
     decimal: str
     header: tuple[str, ...]
+    typed: tuple[bool, ...]
 
 
 def find_dialect(stream: BinaryIO, name: str) -> Dialect:
@@ -62,7 +67,9 @@ def find_dialect(stream: BinaryIO, name: str) -> Dialect:
     rows = _fields(sample, separator)
     header = tuple(field.strip() for field in rows[0])
     _check_header(header, rows[1:], name)
-    return Dialect(packed, encoding, separator, _decimal(rows[1:], separator), header)
+    decimal = _decimal(rows[1:], separator)
+    typed = _typed(rows[1:], len(header))
+    return Dialect(packed, encoding, separator, decimal, header, typed)
 
 
 def unpacked(stream: BinaryIO, packed: bool) -> BinaryIO:
@@ -160,6 +167,20 @@ def _decimal(rows: list[list[str]], separator: str) -> str:
     commas = sum(bool(NUMBER_WITH_COMMA.fullmatch(field)) for field in fields)
     points = sum("." in field and bool(NUMBER.fullmatch(field)) for field in fields)
     return "," if commas > points else "."
+
+
+def _typed(rows: list[list[str]], width: int) -> tuple[bool, ...]:
+    """Return for which columns pandas can be trusted to find the type, by their first rows.
+
+    It turns TRUE into True, so that a word is not what it was in the file, and for a column that
+    begins with many empty fields nobody knows.
+    """
+    columns = zip(*([*row, *[""] * width][:width] for row in rows[:TYPED_ROWS]), strict=True)
+    kinds = []
+    for column in columns:
+        fields = {field for field in map(str.strip, column) if field}
+        kinds.append(bool(fields) and not {field.lower() for field in fields} & {"true", "false"})
+    return tuple(kinds)
 
 
 def _check_header(header: tuple[str, ...], rows: list[list[str]], name: str) -> None:

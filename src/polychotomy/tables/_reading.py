@@ -10,7 +10,7 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,8 +19,6 @@ from ..core.extras import needed
 from ._dialect import Dialect, find_dialect, unpacked
 from ._errors import TableError, pandas_module
 
-# Texts that mean a missing value, with upper and lower case as written.
-MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "<NA>")
 PARQUET = b"PAR1"
 INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
 PIECE_ROWS = 20_000
@@ -47,16 +45,28 @@ class TableFile:
     dialect: Dialect | None
     names: tuple[str, ...]
 
-    def read(self) -> Any:
-        """Return the whole table as a DataFrame; the fields of a CSV file as strings."""
-        pandas = pandas_module()
+    def read(self, words: Collection[str] = ()) -> Any:
+        """Return the whole table as a DataFrame.
+
+        Columns of a CSV file are numbers, if all fields are, or else the texts as they are in the
+        file. The empty field is missing; no other text is.
+
+        Parameters
+        ----------
+        words : collection of str
+            Columns to read as words even if they look like numbers.
+        """
+        if self.dialect is not None:
+            typed = {name for name, one in zip(self.names, self.dialect.typed, strict=True) if one}
+            (frame,) = self._text_pieces(None, typed.difference(words), None)
+            return frame
         frames = list(self.pieces())
-        return pandas.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+        return pandas_module().concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
 
     def pieces(
         self,
         columns: Sequence[str] | None = None,
-        numbers: Sequence[str] = (),
+        numbers: Collection[str] = (),
         rows: int = PIECE_ROWS,
     ) -> Iterator[Any]:
         """Read the table piece by piece.
@@ -65,8 +75,8 @@ class TableFile:
         ----------
         columns : sequence of str, default=None
             The columns to read; all by default.
-        numbers : sequence of str
-            Columns to read as numbers. Other columns of a CSV file are strings.
+        numbers : collection of str
+            Columns that are probably numbers; those of a CSV file are strings otherwise.
         rows : int
             The number of rows in a piece.
         """
@@ -92,14 +102,17 @@ class TableFile:
                 yield file.schema_arrow.empty_table().select(wanted).to_pandas(ignore_metadata=True)
 
     def _text_pieces(
-        self, columns: Sequence[str] | None, numbers: Sequence[str], rows: int
+        self, columns: Sequence[str] | None, numbers: Collection[str], rows: int | None
     ) -> Iterator[Any]:
         pandas, dialect = pandas_module(), self.dialect
         assert dialect is not None
+        # Note: the type of these is left to pandas, which gives texts where it finds some. With a
+        # type given, one word would end the reading, and it would have to begin again.
+        types = {name: object for name in self.names if name not in numbers}
         with _damage_named(self.name), warnings.catch_warnings():
             # A row with more fields than the header, which pandas cuts with a warning.
             warnings.simplefilter("error", pandas.errors.ParserWarning)
-            reader = pandas.read_csv(
+            found = pandas.read_csv(
                 unpacked(self.stream, dialect.packed),
                 sep=dialect.separator,
                 decimal=dialect.decimal,
@@ -108,13 +121,17 @@ class TableFile:
                 header=0,
                 index_col=False,
                 usecols=None if columns is None else list(dict.fromkeys(columns)),
-                dtype={name: float if name in numbers else object for name in self.names},
+                dtype=types,
                 keep_default_na=False,
-                na_values=list(MISSING),
+                na_values=[""],
                 skipinitialspace=True,
                 chunksize=rows,
+                low_memory=rows is not None,
             )
-            yield from reader
+            if rows is None:
+                yield found
+            else:
+                yield from found
 
 
 @contextlib.contextmanager

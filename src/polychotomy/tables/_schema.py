@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 
 from ..core.checks import listed, suggestion
-from ._columns import Column, as_numbers, as_words
-from ._errors import TableError, pandas_module
+from ._columns import KINDS, Column
+from ._content import MISSING, Content, content_of
+from ._dates import ISO, is_format, parse_dates
+from ._encoding import MISSING_CATEGORY, encoder
+from ._errors import TableError, frame_of
+from ._numbers import parse_numbers
 from ._reading import PIECE_ROWS, TableFile
 
-MISSING_CATEGORY = "(missing)"
+EARLIER_MISSING = ("?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "<NA>")
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,10 @@ class TableSchema:
         The column with the classes.
     columns : tuple of Column
         The columns that are used.
+    missing : tuple of str
+        Texts that mean a missing value; the empty field always does.
+    n_classes : int
+        The number of classes; 0 if it is not known.
 
     Examples
     --------
@@ -45,6 +53,8 @@ class TableSchema:
 
     target: str
     columns: tuple[Column, ...]
+    missing: tuple[str, ...] = MISSING
+    n_classes: int = 0
 
     @property
     def names(self) -> list[str]:
@@ -59,28 +69,18 @@ class TableSchema:
         """Return the transformer that turns the columns into numbers, for use before a classifier.
 
         Missing numbers become the median of their column, and numbers are scaled. Missing values
-        are a category; a category that was not in the training rows is all zeros.
+        are a category; a category that was not in the training rows is all zeros. A column with
+        more than 50 categories becomes the shares of the classes among the rows of each category
+        (`TargetEncoder`, cross-fitted), or, with more than 20 classes, columns of 0 and 1 for the
+        49 most frequent categories and one for all others. Dates become year, month, weekday, hour
+        and seconds (`DateParts`). Text becomes its 30 main directions, from hashed words and pairs
+        of words.
 
         Returns
         -------
         preprocessor : ColumnTransformer
         """
-        from sklearn.compose import ColumnTransformer
-        from sklearn.impute import SimpleImputer
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-        parts = []
-        if self.of_kind("number"):
-            imputer = SimpleImputer(strategy="median", keep_empty_features=True)
-            parts.append(
-                ("numbers", make_pipeline(imputer, StandardScaler()), self.of_kind("number"))
-            )
-        if self.of_kind("category"):
-            imputer = SimpleImputer(strategy="constant", fill_value=MISSING_CATEGORY)
-            encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-            parts.append(("categories", make_pipeline(imputer, encoder), self.of_kind("category")))
-        return ColumnTransformer(parts)
+        return encoder(self.columns, self.n_classes)
 
     def check_names(self, names: Any, where: str) -> None:
         """Refuse a table with missing columns."""
@@ -121,25 +121,25 @@ class TableSchema:
         found: dict[str, Any] = {}
         unseen: dict[str, list[str]] = {}
         for column in self.columns:
-            values = frame[column.name]
-            if column.kind == "number":
-                found[column.name] = _numbers(values, decimal, first_row, where)
-                continue
-            words = as_words(values)
-            found[column.name] = words
-            new = {word for word in words.tolist() if isinstance(word, str)}
-            new -= {*column.categories, MISSING_CATEGORY}
-            if new:
-                unseen[column.name] = sorted(new)
-        return pandas_module().DataFrame(found, index=range(len(frame))), unseen
+            content = content_of(frame[column.name], self.missing)
+            values = _VALUES[column.kind](content, column, decimal)
+            wrong = _wrong(content, values) if column.kind in ("number", "date") else None
+            if wrong is not None:
+                raise TableError(
+                    f"{where} has {wrong[1]!r} in column {column.name!r}, row "
+                    f"{first_row + wrong[0] + 1}, where the model needs {_needs(column)}."
+                )
+            found[column.name] = values
+            if column.kind == "category":
+                known = {*column.categories, MISSING_CATEGORY}
+                if new := set(content.as_texts().texts.tolist()) - known:
+                    unseen[column.name] = sorted(new)
+        return frame_of(found, len(frame)), unseen
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as values that JSON can hold, for a model file."""
-        columns = [
-            {"name": one.name, "kind": one.kind, "categories": list(one.categories)}
-            for one in self.columns
-        ]
-        return {"target": self.target, "columns": columns}
+        columns = [_column_to_store(column) for column in self.columns]
+        return {"target": self.target, "columns": columns, "missing": list(self.missing)}
 
     @classmethod
     def from_dict(cls, stored: Any) -> TableSchema:
@@ -156,35 +156,88 @@ class TableSchema:
         """
         try:
             columns = tuple(_stored_column(each) for each in stored["columns"])
+            # Files of earlier versions do not have the markers, which were these.
+            missing = tuple(stored.get("missing", EARLIER_MISSING))
             target = stored["target"]
-        except (KeyError, TypeError):
-            columns, target = (), None
-        if not isinstance(target, str) or not columns:
+        except (KeyError, TypeError, AttributeError):
+            columns, missing, target = (), (), None
+        plain = isinstance(target, str) and all(isinstance(text, str) for text in missing)
+        if not plain or not columns:
             raise TableError(
                 "This model file does not say which columns it was trained on; make it with "
                 "`polychotomy fit`."
             )
-        return cls(target, columns)
+        return cls(target, columns, missing)
+
+
+def _column_to_store(column: Column) -> dict[str, Any]:
+    stored = {"name": column.name, "kind": column.kind, "categories": list(column.categories)}
+    more = {"unit": column.unit, "decimal": column.decimal, "format": column.format}
+    return stored | {key: value for key, value in more.items() if value}
 
 
 def _stored_column(each: Mapping[str, Any]) -> Column:
-    name, kind, categories = each["name"], each["kind"], each["categories"]
-    plain = isinstance(name, str) and kind in ("number", "category")
-    if not plain or not all(isinstance(word, str) for word in categories):
+    kind, categories = each["kind"], each["categories"]
+    words = [each["name"], *(each.get(key, "") for key in ("unit", "decimal", "format"))]
+    plain = kind in KINDS and all(isinstance(word, str) for word in [*words, *categories])
+    if not plain or words[2] not in ("", ".", ",") or not is_format(words[3]):
         raise TypeError
-    return Column(name, kind, tuple(categories))
+    name, unit, decimal, format_ = words
+    return Column(name, kind, tuple(categories), unit=unit, decimal=decimal, format=format_)
 
 
-def _numbers(values: Any, decimal: str, first_row: int, where: str) -> Any:
-    numbers = as_numbers(values, decimal)
-    wrong = (np.isnan(numbers) & values.notna().to_numpy()) | np.isinf(numbers)
-    if wrong.any():
-        place = int(np.argmax(wrong))
-        raise TableError(
-            f"{where} has {str(values.iloc[place])[:40]!r} in column {values.name!r}, row "
-            f"{first_row + place + 1}, where the model needs a finite number."
-        )
-    return numbers
+def _numbers(content: Content, column: Column, decimal: str) -> Any:
+    if content.numbers is not None:
+        return content.numbers if not content.moments else np.full(content.n_rows, np.inf)
+    point = column.decimal or decimal
+    parsed = parse_numbers(content.texts, point, sure=True)
+    allowed = {column.unit} if column.unit in ("%", "‰") else {"", column.unit}
+    if allowed.issuperset(parsed.units):
+        return content.spread(parsed.values)
+    # Text by text, to find those with another unit.
+    alone = [parse_numbers(content.texts[[k]], point, sure=True) for k in range(len(content.texts))]
+    wrong = [not allowed.issuperset(one.units) for one in alone]
+    return content.spread(np.where(wrong, np.nan, parsed.values))
+
+
+def _dates(content: Content, column: Column, decimal: str) -> Any:
+    if content.numbers is not None:
+        if content.moments or not content.present.any():
+            return content.numbers
+        return np.full(content.n_rows, np.inf)
+    dates = parse_dates(content.texts, column.format or ISO)
+    assert dates is not None
+    return content.spread(dates.values)
+
+
+def _words(content: Content, column: Column, decimal: str) -> Any:
+    return content.words()
+
+
+def _texts(content: Content, column: Column, decimal: str) -> Any:
+    texts = content.as_texts()
+    return texts.spread(texts.texts, "")
+
+
+# What a field becomes, by the kind of its column.
+_VALUES = {"number": _numbers, "date": _dates, "category": _words, "text": _texts}
+
+
+def _wrong(content: Content, values: Any) -> tuple[int, str] | None:
+    """Return the place and text of the first field that could not be read, if there is one."""
+    wrong = (np.isnan(values) & content.present) | np.isinf(values)
+    if not wrong.any():
+        return None
+    place = int(np.argmax(wrong))
+    if content.codes is not None:
+        return place, str(content.texts[content.codes[place]])[:40]
+    return place, str(content.as_texts().words()[place])[:40]
+
+
+def _needs(column: Column) -> str:
+    if column.kind == "date":
+        return f"a date, written as {column.format or ISO}"
+    return f"a finite number{f' in {column.unit!r}' if column.unit else ''}"
 
 
 def matched_pieces(
@@ -227,22 +280,7 @@ def matched_pieces(
     numbers = [name for name in schema.of_kind("number") if name not in extra]
     decimal = "." if file.dialect is None else file.dialect.decimal
     done = 0
-    for piece in _quickly(file, columns, numbers, rows):
+    for piece in file.pieces(columns, numbers, rows):
         matched, unseen = schema.matched(piece, decimal, done, file.name)
         yield matched, unseen, piece[list(extra)]
         done += len(piece)
-
-
-def _quickly(file: TableFile, columns: list[str], numbers: list[str], rows: int) -> Iterator[Any]:
-    """Read numbers as such; if a field is not a number go on with strings, to name the field."""
-    done = 0
-    try:
-        for piece in file.pieces(columns, numbers, rows):
-            yield piece
-            done += 1
-    except TableError:
-        raise
-    except ValueError:
-        for number, piece in enumerate(file.pieces(columns, (), rows)):
-            if number >= done:
-                yield piece

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.checks import suggestion
-from ._columns import Column, as_numbers, as_words, infer_column
+from ._columns import interpreted
+from ._content import MISSING, content_of, rows_of
 from ._dialect import dialect_note, looks_like_data
-from ._errors import TableError, pandas_module
+from ._errors import TableError, frame_of
+from ._labels import class_labels
+from ._notes import column_notes
 from ._reading import TableFile, open_table
 from ._schema import TableSchema
-
-# Numbers with more distinct values than this are not classes.
-MOST_CLASSES = 200
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,8 @@ def read_table(
     drop: Iterable[str] = (),
     keep: Iterable[str] = (),
     category: Iterable[str] = (),
+    text: Iterable[str] = (),
+    missing: Iterable[str] = MISSING,
 ) -> Table:
     r"""Read a table and infer what its columns hold.
 
@@ -79,6 +81,11 @@ def read_table(
         Columns to use although they look like identifiers.
     category : iterable of str
         Columns of numbers that stand for categories.
+    text : iterable of str
+        Columns of free text, to be used by their words.
+    missing : iterable of str
+        Texts that mean a missing value, in all columns but the target. The empty field always
+        does, also there.
 
     Returns
     -------
@@ -100,19 +107,18 @@ def read_table(
     >>> table.y
     array(['a', 'b', 'a', 'b'], dtype='<U1')
     """
+    options = {"drop": drop, "keep": keep, "category": category, "text": text}
     with open_table(source) as file:
         _check_target(file, target)
-        _check_known(file, drop=drop, keep=keep, category=category)
-        frame = file.read()
+        _check_known(file, **options)
+        frame = file.read(words={target, *category, *text})
         decimal = "." if file.dialect is None else file.dialect.decimal
         note = None if file.dialect is None else dialect_note(file.dialect)
         name = file.name
-    table = table_of_frame(
-        frame, target, drop=drop, keep=keep, category=category, decimal=decimal, where=name
-    )
+    table = table_of_frame(frame, target, missing=missing, decimal=decimal, where=name, **options)
     if note is None:
         return table
-    return Table(table.X, table.y, table.rows, table.schema, (note, *table.notes))
+    return replace(table, notes=(note, *table.notes))
 
 
 def table_of_frame(
@@ -122,6 +128,8 @@ def table_of_frame(
     drop: Iterable[str] = (),
     keep: Iterable[str] = (),
     category: Iterable[str] = (),
+    text: Iterable[str] = (),
+    missing: Iterable[str] = MISSING,
     decimal: str = ".",
     where: str = "The table",
 ) -> Table:
@@ -131,7 +139,7 @@ def table_of_frame(
     ----------
     frame : DataFrame
         The table.
-    target, drop, keep, category
+    target, drop, keep, category, text, missing
         As in `read_table`.
     decimal : str
         The decimal point of numbers that are strings.
@@ -151,119 +159,44 @@ def table_of_frame(
     """
     if not len(frame):
         raise TableError(f"{where} has no rows.")
-    labelled = frame[target].notna().to_numpy()
+    # A class may be called "None" or "NA": here only an empty field is missing.
+    classes = content_of(frame[target], ())
+    labelled = classes.present
     notes = []
     if not labelled.all():
         count = int((~labelled).sum())
         notes.append(f"{count} {'row has' if count == 1 else 'rows have'} no {target!r}: skipped.")
+        frame, classes = frame[labelled], rows_of(classes, labelled)
     if not labelled.any():
         raise TableError(f"No row of {where} has a class in {target!r}.")
-    frame = frame[labelled]
-    y = class_labels(frame[target], decimal, where)
-    dropped, kept, categories = {target, *drop}, set(keep), set(category)
-    columns = [
-        infer_column(frame[name], decimal=decimal, keep=name in kept, category=name in categories)
-        for name in frame.columns
-        if name not in dropped
-    ]
-    notes += _notes(columns)
+    y = class_labels(classes, decimal, where)
+    markers = tuple(dict.fromkeys(one.strip() for one in missing))
+    dropped, kept, categories, texts = {target, *drop}, set(keep), set(category), set(text)
+    columns, X = [], {}
+    for name in frame.columns:
+        if name in dropped:
+            continue
+        column, values = interpreted(
+            content_of(frame[name], markers),
+            frame.index,
+            decimal=decimal,
+            keep=name in kept,
+            category=name in categories,
+            text=name in texts,
+        )
+        columns.append(column)
+        if column.kind != "left out":
+            X[name] = values
+    n_classes = len(np.unique(y))
+    notes += column_notes(columns, n_classes)
     used = tuple(column for column in columns if column.kind != "left out")
     if not used:
         raise TableError(
             f"{where} has no column to learn from except {target!r}. {' '.join(notes)}".strip()
         )
-    X = {one.name: _values(frame[one.name], one, decimal) for one in used}
     rows = np.flatnonzero(labelled) + 1
-    data = pandas_module().DataFrame(X, index=range(len(rows)))
-    return Table(data, y, rows, TableSchema(target, used), tuple(notes))
-
-
-def class_labels(values: Any, decimal: str = ".", where: str = "The table") -> NDArray[Any]:
-    """Return class labels: whole numbers as int, everything else as strings.
-
-    Parameters
-    ----------
-    values : Series
-        The column with the classes; none missing.
-    decimal : str
-        The decimal point of numbers that are strings.
-    where : str
-        The name of the table, for messages.
-
-    Returns
-    -------
-    y : ndarray
-    """
-    words = as_words(values)
-    distinct = set(words.tolist())
-    if all(_is_whole(word) for word in distinct):
-        if len(distinct) > MOST_CLASSES:
-            raise TableError(_no_classes(values.name, len(distinct), where))
-        return words.astype(np.int64)
-    numbers = as_numbers(values, decimal)
-    if not np.isnan(numbers).any() and len(distinct) > 20:
-        raise TableError(_no_classes(values.name, len(distinct), where))
-    if len(distinct) > MOST_CLASSES and len(distinct) > len(words) / 2:
-        raise TableError(
-            f"The target {values.name!r} of {where} has {len(distinct)} different values in "
-            f"{len(words)} rows; these are not classes. Name another column."
-        )
-    return words.astype(str)
-
-
-def check_classes(y: NDArray[Any], target: str, least: int = 2) -> None:
-    """Refuse a single class, and classes with too few rows to learn and to test.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-        The classes.
-    target : str
-        The name of the column.
-    least : int
-        The fewest rows that a class may have.
-    """
-    labels, counts = np.unique(y, return_counts=True)
-    if len(labels) < 2:
-        raise TableError(
-            f"The target {target!r} has only one class, {labels.tolist()[0]!r}; "
-            "at least two are needed."
-        )
-    if counts.min() < least:
-        label, count = labels.tolist()[int(counts.argmin())], int(counts.min())
-        raise TableError(
-            f"Class {label!r} has {count} {'row' if count == 1 else 'rows'}; at least {least} are "
-            "needed to learn it and to test it. Add rows, remove the class, or merge it with "
-            "another."
-        )
-
-
-def _is_whole(word: str) -> bool:
-    return word.lstrip("-").isdecimal() and word == str(int(word)) and len(word) < 19
-
-
-def _no_classes(name: Any, count: int, where: str) -> str:
-    return (
-        f"The target {name!r} of {where} has {count} different numbers, so it looks like a "
-        "quantity, not like classes; divide it into ranges first."
-    )
-
-
-def _values(values: Any, column: Column, decimal: str) -> Any:
-    return as_numbers(values, decimal) if column.kind == "number" else as_words(values)
-
-
-def _notes(columns: list[Column]) -> list[str]:
-    notes = [column.note for column in columns if column.note]
-    gaps = [column for column in columns if column.missing and column.kind != "left out"]
-    if gaps:
-        words = ", ".join(f"{column.name!r} {column.missing}" for column in gaps[:6])
-        more = "" if len(gaps) <= 6 else f" and {len(gaps) - 6} more columns"
-        notes.append(
-            f"Missing values ({words}{more}): numbers become the median, categories a "
-            "separate category."
-        )
-    return notes
+    schema = TableSchema(target, used, markers, n_classes)
+    return Table(frame_of(X, len(rows)), y, rows, schema, tuple(notes))
 
 
 def _check_target(file: TableFile, target: str) -> None:
