@@ -30,6 +30,7 @@ from sklearn.svm import SVC
 from sklearn.tree import ExtraTreeClassifier
 
 import polychotomy as pc
+import polychotomy.tables
 
 Poly = pc.PolychotomyClassifier
 ALL_X, ALL_Y = load_wine(return_X_y=True)
@@ -49,6 +50,34 @@ def frame():
     table["colour"] = np.array(["red", "white", "rosé"])[np.arange(len(X)) * 7 % 3]
     table.loc[3, "x0"] = np.nan
     return table
+
+
+def export():
+    """Columns of every kind that a table can have, as `polychotomy.tables` reads them."""
+    import pandas as pd
+
+    rows = np.arange(len(X))
+    return pd.DataFrame(
+        {
+            "width": X[:, 0],
+            "colour": np.array(["red", "white", "rosé"])[rows * 7 % 3],
+            "place": [f"place {row % 55}" for row in rows],
+            "day": rows * 1e5,
+            "said": [f"it is {('dry', 'sweet', 'sour')[row % 3]} and {row}" for row in rows],
+        }
+    )
+
+
+def export_columns(n_classes):
+    places = tuple(sorted({*export()["place"]}))
+    kinds = (
+        pc.tables.Column("width", "number"),
+        pc.tables.Column("colour", "category", ("red", "rosé", "white")),
+        pc.tables.Column("place", "category", places),
+        pc.tables.Column("day", "date"),
+        pc.tables.Column("said", "text"),
+    )
+    return pc.tables.TableSchema("kind", kinds, n_classes=n_classes).preprocessor()
 
 
 def columns(**options):
@@ -130,6 +159,10 @@ MODELS = {
         "frame",
         Y,
     ),
+    "rare categories": (make_pipeline(columns(min_frequency=2), Poly()), "frame", Y),
+    "export": (make_pipeline(export_columns(3), Poly()), "export", WORDS),
+    "export of two classes": (make_pipeline(export_columns(2), Poly()), "export", TWO),
+    "export of many classes": (make_pipeline(export_columns(99), Poly()), "export", Y),
     "search": (grid(Poly(pc.SVM()), {"machine__C": [1, 10]}), X, Y),
     "search of parts": (
         grid(Poly(), {"machine": [pc.SVM(), pc.SVM(C=2)]}, scoring="f1_macro"),
@@ -156,7 +189,7 @@ MODELS = {
 
 def fitted(name):
     model, inputs, y = MODELS[name]
-    inputs = frame() if isinstance(inputs, str) else inputs
+    inputs = {"frame": frame, "export": export}[inputs]() if isinstance(inputs, str) else inputs
     return model.fit(inputs, y), inputs
 
 

@@ -196,7 +196,6 @@ REFUSED = {
         Y,
     ),
     "model.class_weight has keys that are neither": (Poly(class_weight={True: 2.0}), TWO),
-    "groups rare categories": (make_pipeline(columns(min_frequency=2), Poly()), Y),
 }  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def test_mutations(name, mutation):
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS[:3])
-@pytest.mark.parametrize("name", ["columns", "scalers"])
+@pytest.mark.parametrize("name", ["columns", "scalers", "rare categories", "export"])
 def test_mutations_of_what_comes_before(name, mutation):
     # A file that still makes sense may stand for other columns or categories, which scikit-learn
     # then misses in the table, or for scales that overflow: an ordinary error, and no crash.

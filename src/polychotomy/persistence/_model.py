@@ -22,7 +22,10 @@ from ._values import integer
 MAX_TRIED = 1 << 22
 MAX_JOBS = 1024
 # A model with one of these may need a table with words, so a row of numbers is no test.
-WORDS = frozenset({"ColumnTransformer", "OneHotEncoder", "OrdinalEncoder", "SimpleImputer"})
+WORDS = frozenset(
+    {"ColumnTransformer", "HashingVectorizer", "OneHotEncoder", "OrdinalEncoder"}
+    | {"SimpleImputer", "TargetEncoder"}
+)
 
 
 def check_model(model: Any, names: Names) -> None:

@@ -23,7 +23,7 @@ OWN_PACKAGE = __name__.partition(".")[0]
 # The packages of classes that a model file may hold; some are imported only when needed.
 PACKAGES = (
     *("core", "kernels", "codes", "machines", "calibration", "decoding", "tempering"),
-    *("pipe", "tuning", "ensemble", "decisions", "probabilistic_svc"),
+    *("pipe", "tuning", "ensemble", "decisions", "probabilistic_svc", "tables"),
 )
 
 
@@ -37,10 +37,11 @@ SKLEARN = _names(
     {
         "sklearn.calibration": "CalibratedClassifierCV",
         "sklearn.compose": "ColumnTransformer",
-        "sklearn.decomposition": "PCA",
+        "sklearn.decomposition": "PCA TruncatedSVD",
         "sklearn.discriminant_analysis": "LinearDiscriminantAnalysis",
         "sklearn.dummy": "DummyClassifier",
         "sklearn.ensemble": "ExtraTreesClassifier RandomForestClassifier",
+        "sklearn.feature_extraction.text": "HashingVectorizer",
         "sklearn.feature_selection": "VarianceThreshold",
         "sklearn.frozen": "FrozenEstimator",
         "sklearn.impute": "MissingIndicator SimpleImputer",
@@ -55,7 +56,7 @@ SKLEARN = _names(
         "sklearn.pipeline": "FeatureUnion Pipeline",
         "sklearn.preprocessing": (
             "FunctionTransformer LabelBinarizer LabelEncoder MaxAbsScaler MinMaxScaler Normalizer "
-            "OneHotEncoder OrdinalEncoder RobustScaler StandardScaler"
+            "OneHotEncoder OrdinalEncoder RobustScaler StandardScaler TargetEncoder"
         ),
         "sklearn.svm": "LinearSVC SVC",
         "sklearn.tree": "DecisionTreeClassifier ExtraTreeClassifier",

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from ._encoder_checks import check_hashing, check_one_hot, check_target_encoder
 from ._values import array, indices, instance, integer, is_number, labels, require
 
 MAX_FEATURES = 1 << 31
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 # These have no attributes that show whether they are fitted.
-ALWAYS = ("FunctionTransformer", "_CalibratedClassifier")
+ALWAYS = ("FunctionTransformer", "HashingVectorizer", "_CalibratedClassifier")
 METRICS = ("euclidean", "sqeuclidean", "l2", "manhattan", "cityblock", "l1", "minkowski", "cosine")
 
 # Shapes in letters: f inputs, c classes. Any other letter is one number for the whole estimator.
@@ -34,6 +35,7 @@ SHAPES: dict[str, dict[str, str]] = {
     "RobustScaler": _PER_INPUT,
     "VarianceThreshold": _PER_INPUT,
     "PCA": {"components_": "kf", "mean_": "f", "explained_variance_": "k"},
+    "TruncatedSVD": {"components_": "kf", "explained_variance_": "k", "singular_values_": "k"},
     "SimpleImputer": {"statistics_": "f"},
     "LogisticRegression": _LINEAR,
     "LinearSVC": _LINEAR,
@@ -223,30 +225,6 @@ def _check_neighbors(knn: Any) -> None:
         require(fine, knn, f"has {name} that are not on the list")
 
 
-def _check_one_hot(encoder: Any) -> None:
-    """Check that codes lie within the matrix that they are written into."""
-    categories = instance(encoder, "categories_", list)
-    plain = all(type(each) is np.ndarray and each.ndim == 1 for each in categories)
-    require(plain, encoder, "has no valid categories_")
-    require(len(categories) == encoder.n_features_in_, encoder, "has categories of other inputs")
-    rare = vars(encoder).get("_infrequent_enabled")
-    require(rare is False, encoder, "groups rare categories, which cannot be stored")
-    if "drop_idx_" not in vars(encoder):
-        return  # an ordinal encoder: it writes one code for each input
-    dropped = encoder.drop_idx_
-    numbers = [None] * len(categories) if dropped is None else list(dropped)
-    widths = []
-    for each, number in zip(categories, numbers, strict=True):
-        known = number is None or (isinstance(number, int | np.integer) and 0 <= number < len(each))
-        require(known, encoder, "drops a category that does not exist")
-        widths.append(len(each) - (number is not None))
-    internal = vars(encoder).get("_drop_idx_after_grouping")
-    same = (None if internal is None else list(internal)) == (None if dropped is None else numbers)
-    require(same, encoder, "drops other categories than it declares")
-    columns = vars(encoder).get("_n_features_outs")
-    require(type(columns) is list and columns == widths, encoder, "has codes out of range")
-
-
 def _check_calibrated_cv(owner: Any) -> None:
     pieces = instance(owner, "calibrated_classifiers_", list)
     require(len(pieces) > 0, owner, "has no classifiers")
@@ -306,8 +284,10 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "RandomForestClassifier": _check_forest,
     "ExtraTreesClassifier": _check_forest,
     "KNeighborsClassifier": _check_neighbors,
-    "OneHotEncoder": _check_one_hot,
-    "OrdinalEncoder": _check_one_hot,
+    "OneHotEncoder": check_one_hot,
+    "OrdinalEncoder": check_one_hot,
+    "TargetEncoder": check_target_encoder,
+    "HashingVectorizer": check_hashing,
     "IsotonicRegression": _check_isotonic,
     "CalibratedClassifierCV": _check_calibrated_cv,
     "_CalibratedClassifier": _check_calibrated,
