@@ -23,7 +23,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A CSV or Parquet file, - for standard input, or the name of a built-in data set.",
+        help="A CSV, Parquet, Feather, JSON lines or Excel file, a folder of Parquet files, - for "
+        "standard input, or the name of a built-in data set.",
     ),
 ]
 Target = Annotated[
@@ -137,9 +138,9 @@ def _built_in(name: str, target: str | None, options: dict[str, Any]) -> Loaded:
 def _refuse_unknown(data: str) -> None:
     from .. import datasets
     from ..core.checks import suggestion
-    from ..tables import TableError
+    from ..tables import TableError, is_table_path
 
-    if data != "-" and not os.path.exists(data):
+    if data != "-" and "://" not in data and not is_table_path(data):
         raise TableError(
             f"There is no file {data!r}, and no built-in data set with that name. "
             f"{suggestion(data, datasets.names())}"

@@ -6,8 +6,9 @@ Needs pandas and pyarrow: ``pip install 'polychotomy[files]'``.
 from ._columns import Column, infer_column
 from ._encoding import DateParts
 from ._errors import TableError
+from ._files import TableFile
 from ._labels import check_classes, class_labels
-from ._reading import TableFile, open_table
+from ._reading import is_table_path, open_table
 from ._schema import TableSchema, matched_pieces
 from ._table import Table, read_table, table_of_frame
 from ._writing import TableWriter, spreadsheet_safe, whole_file
@@ -23,6 +24,7 @@ __all__ = [
     "check_classes",
     "class_labels",
     "infer_column",
+    "is_table_path",
     "matched_pieces",
     "open_table",
     "read_table",

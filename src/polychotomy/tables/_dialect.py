@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import re
-import zlib
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from ._errors import TableError
+from ._unpacking import damage_of_packed_named, unpacked
 
+BINARY = (
+    "{name} holds binary data, not a table; give a CSV, Parquet, Feather, JSON lines or Excel file."
+)
 SEPARATORS = ",;\t|"
 BLOCK = 1 << 20
 # How many characters are read to find the separator; more where they are not this many lines.
@@ -33,8 +35,8 @@ class Dialect:
 
     Parameters
     ----------
-    packed : bool
-        Whether it is compressed by gzip.
+    packed : str
+        How it is compressed: "gzip", "bz2", "xz" or "zip"; empty if it is not.
     encoding : str
         The encoding of its characters.
     separator : str
@@ -47,7 +49,7 @@ class Dialect:
         For each column, whether its first fields show its type: numbers, or words.
     """
 
-    packed: bool
+    packed: str
     encoding: str
     separator: str
     decimal: str
@@ -55,11 +57,10 @@ class Dialect:
     typed: tuple[bool, ...]
 
 
-def find_dialect(stream: BinaryIO, name: str) -> Dialect:
+def find_dialect(stream: BinaryIO, name: str, packed: str = "") -> Dialect:
     """Detect the format of a text file; `name` is for messages."""
-    stream.seek(0)
-    packed = stream.read(2) == b"\x1f\x8b"
-    encoding = _encoding(unpacked(stream, packed), name)
+    with damage_of_packed_named(name):
+        encoding = _encoding(unpacked(stream, packed), name)
     text = io.TextIOWrapper(unpacked(stream, packed), encoding=encoding, newline="")
     sample = _sample(text, name)
     text.detach()
@@ -70,12 +71,6 @@ def find_dialect(stream: BinaryIO, name: str) -> Dialect:
     decimal = _decimal(rows[1:], separator)
     typed = _typed(rows[1:], len(header))
     return Dialect(packed, encoding, separator, decimal, header, typed)
-
-
-def unpacked(stream: BinaryIO, packed: bool) -> BinaryIO:
-    """Return the stream from its beginning, decompressed."""
-    stream.seek(0)
-    return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream
 
 
 def looks_like_data(header: tuple[str, ...]) -> bool:
@@ -113,9 +108,7 @@ def _encoding(stream: BinaryIO, name: str) -> str:
             if start.startswith(mark):
                 return encoding
         if b"\0" in start:
-            raise TableError(
-                f"{name} holds binary data, not a table; give a CSV or a Parquet file."
-            )
+            raise TableError(BINARY.format(name=name))
         decoder = codecs.getincrementaldecoder("utf-8")()
         block = start
         while block:
@@ -124,8 +117,6 @@ def _encoding(stream: BinaryIO, name: str) -> str:
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return _western(start, name)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise TableError(f"{name} is damaged: it cannot be decompressed ({error}).") from None
     return "utf-8"
 
 
@@ -133,7 +124,7 @@ def _western(start: bytes, name: str) -> str:
     """Return the encoding of Western Windows, or of old web pages if that does not fit."""
     control = sum(byte < 32 and byte not in b"\t\n\r\f" for byte in start)
     if control:
-        raise TableError(f"{name} holds binary data, not a table; give a CSV or a Parquet file.")
+        raise TableError(BINARY.format(name=name))
     return "cp1252" if not any(byte in b"\x81\x8d\x8f\x90\x9d" for byte in start) else "latin-1"
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.extras import needed
 from ..core.types import FloatArray
 from ._errors import pandas_module
 
@@ -114,7 +115,7 @@ def parse_numbers(texts: NDArray[Any], decimal: str = ".", *, sure: bool = False
 
 def _quickly(texts: NDArray[Any], marks: tuple[str, str] | None) -> Parsed | None:
     """Parse texts of which most have the same simple form; others take the slow way."""
-    import pyarrow.compute as pc
+    pc = _compute()
 
     if marks is None:
         return None
@@ -170,14 +171,17 @@ def _digits_begin(texts: NDArray[Any]) -> bool:
 
 
 def _arrow(texts: Any) -> Any:
-    import pyarrow
-
+    pyarrow = needed("pyarrow", "files", "Tables need pandas and pyarrow")
     return pyarrow.array(texts, pyarrow.string())
+
+
+def _compute() -> Any:
+    return needed("pyarrow.compute", "files", "Tables need pandas and pyarrow")
 
 
 def _marks(texts: NDArray[Any], decimal: str, sure: bool) -> tuple[str, str] | None:
     """Return the decimal point and the mark between thousands; None if texts contradict."""
-    import pyarrow.compute as pc
+    pc = _compute()
 
     pattern = rf"^[^\d.,]*(?P<core>\d[\d.,{APOSTROPHES}{SPACES}]*|[.,]\d+)"
     cores = pc.struct_field(pc.extract_regex(_arrow(texts), pattern), "core")
@@ -227,7 +231,7 @@ def _core(decimal: str, thousands: str) -> str:
 
 def _with_style(texts: NDArray[Any], decimal: str, thousands: str) -> Parsed:
     """Parse texts whose decimal point and mark between thousands are known."""
-    import pyarrow.compute as pc
+    pc = _compute()
 
     core = _core(decimal, thousands)
     pattern = (

@@ -14,8 +14,8 @@ from ._content import MISSING, Content, content_of
 from ._dates import ISO, is_format, parse_dates
 from ._encoding import MISSING_CATEGORY, encoder
 from ._errors import TableError, frame_of
+from ._files import PIECE_ROWS, TableFile
 from ._numbers import parse_numbers
-from ._reading import PIECE_ROWS, TableFile
 
 EARLIER_MISSING = ("?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "<NA>")
 
@@ -278,9 +278,8 @@ def matched_pieces(
             raise TableError(f"{file.name} has no column {name!r}. {suggestion(name, file.names)}")
     columns = list(dict.fromkeys([*schema.names, *extra]))
     numbers = [name for name in schema.of_kind("number") if name not in extra]
-    decimal = "." if file.dialect is None else file.dialect.decimal
     done = 0
     for piece in file.pieces(columns, numbers, rows):
-        matched, unseen = schema.matched(piece, decimal, done, file.name)
+        matched, unseen = schema.matched(piece, file.decimal, done, file.name)
         yield matched, unseen, piece[list(extra)]
         done += len(piece)

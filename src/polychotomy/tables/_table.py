@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from ..core.checks import suggestion
 from ._columns import interpreted
 from ._content import MISSING, content_of, rows_of
-from ._dialect import dialect_note, looks_like_data
+from ._dialect import looks_like_data
 from ._errors import TableError, frame_of
+from ._files import TableFile
 from ._labels import class_labels
 from ._notes import column_notes
-from ._reading import TableFile, open_table
+from ._reading import open_table
 from ._schema import TableSchema
 
 
@@ -71,8 +72,9 @@ def read_table(
     Parameters
     ----------
     source : str, path or binary file
-        A CSV or Parquet file, compressed by gzip or not; ``-`` for standard input. Separator,
-        encoding and decimal point of a CSV file are detected.
+        A CSV, Parquet, Feather, JSON lines or Excel file, a folder of Parquet files, or ``-``
+        for standard input; see `open_table`. Separator, encoding and decimal point of a CSV file
+        are detected.
     target : str
         The column with the classes.
     drop : iterable of str
@@ -112,13 +114,10 @@ def read_table(
         _check_target(file, target)
         _check_known(file, **options)
         frame = file.read(words={target, *category, *text})
-        decimal = "." if file.dialect is None else file.dialect.decimal
-        note = None if file.dialect is None else dialect_note(file.dialect)
-        name = file.name
-    table = table_of_frame(frame, target, missing=missing, decimal=decimal, where=name, **options)
-    if note is None:
-        return table
-    return replace(table, notes=(note, *table.notes))
+    table = table_of_frame(
+        frame, target, missing=missing, decimal=file.decimal, where=file.name, **options
+    )
+    return replace(table, notes=(*file.notes, *table.notes)) if file.notes else table
 
 
 def table_of_frame(
