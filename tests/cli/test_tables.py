@@ -264,7 +264,7 @@ BAD = {
     "one_class.csv": (b"a,kind\n1,x\n2,x\n", "only one class, 'x'"),
     "no_labels.csv": (b"a,kind\n1,\n2,\n", "No row of no_labels.csv has a class"),
     "junk.csv": (bytes(range(256)) * 20, "binary data"),
-    "sheet.xlsx": (b"PK\x03\x04" + b"\0" * 50, "Excel"),
+    "sheet.xlsx": (b"PK\x03\x04" + b"\0" * 50, "cannot be decompressed"),
     "broken.parquet": (b"PAR1" + b"\0" * 50, "damaged Parquet"),
     "broken.csv.gz": (b"\x1f\x8b\x08\0" + b"\1" * 30, "cannot be decompressed"),
     "ragged.csv": (b"a,kind\n1,x\n2,y,3\n", "Row 2"),
