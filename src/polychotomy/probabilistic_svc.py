@@ -37,7 +37,7 @@ from .core.weights import refuse_mixed_labels, row_weights
 from .decoding import PairwiseCoupling
 from .kernels import dense, kernel_class
 from .machines import SVM
-from .machines.kernel_machine import KERNEL_PARAMETERS
+from .machines.kernel_machine import KERNEL_PARAMETERS, LANDMARK_PARAMETERS
 from .machines.parameters import (
     FLAG,
     NOTHING,
@@ -52,7 +52,7 @@ from .pipe.classifier import PolychotomyClassifier, pipe_of
 
 _RULES: Mapping[str, Rule] = {
     **{name: rule for name, rule in KERNEL_PARAMETERS.items() if name != "sigma2"},
-    **SVM.own_parameters,
+    **{n: rule for n, rule in SVM.own_parameters.items() if n not in LANDMARK_PARAMETERS},
     "class_weight": one_of_these("balanced")
     | Rule("an instance of 'dict'", lambda value: isinstance(value, Mapping))
     | NOTHING,

@@ -37,6 +37,7 @@ MACHINES = [
     pc.LSSVM(C=1.0),
     pc.LSSVM(C=1.0, sigma2="evidence"),
     pc.LSSVM(C=1.0, landmarks=10),
+    pc.KernelLogisticRegression(landmarks=10),
 ]
 PIPES = [
     classifier(pc.SVM(tol=1e-8), "one_vs_one"),

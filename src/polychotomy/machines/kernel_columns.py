@@ -214,7 +214,7 @@ class KernelColumns:
                 solved = self._solve_by_column(
                     state, kernel, labels, subsets, weights, options, limit
                 )
-        _warn_unconverged(solved, options)
+        warn_unconverged(solved, options)
         return [_fitted(kernel, state.X, solved, number, rows) for number in range(len(subsets))]
 
     def join(
@@ -392,7 +392,8 @@ def _fitted(
     )
 
 
-def _warn_unconverged(solved: Solved, options: TrainingOptions) -> None:
+def warn_unconverged(solved: Solved, options: TrainingOptions) -> None:
+    """Warn of columns whose solver did not reach its tolerance, by name."""
     failed = np.flatnonzero((solved.trained & ~solved.converged).any(axis=0))
     if len(failed):
         more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""

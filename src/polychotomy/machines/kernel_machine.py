@@ -16,6 +16,8 @@ from ..core.state import INPUTS, Field, Holds, Labels, Sizes, require
 from ..core.types import FloatArray, IntArray, SignArray
 from ..kernels import Kernel, RowSource, kernel_class, settle_kernel
 from .base import Machine, TrainingOptions
+from .feature_blocks import feature_seconds
+from .feature_columns import FeatureColumns
 from .kernel_columns import KernelColumns
 from .parameters import NOTHING, Rule, check_parameters, number, one_of_these, whole
 from .solved import Solved, SolvedPath
@@ -81,6 +83,9 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
 
     def expected_seconds(self, n_rows: int) -> float:
         """Return a rough estimate of the time for tuning and training on one core."""
+        landmarks = getattr(self, "landmarks", None)
+        if landmarks is not None:
+            return 20.0 * feature_seconds(n_rows, landmarks)
         return 4e-6 * n_rows**2
 
     def check_state(self, sizes: Sizes) -> None:
@@ -219,9 +224,12 @@ class IterativeKernelMachine(KernelMachine):
 
     memory_limit: Any
 
-    def as_columns(self) -> KernelColumns:
+    landmarks: Any
+
+    def as_columns(self) -> KernelColumns | FeatureColumns:
         """Return the machine in the form that `PolychotomyClassifier` trains."""
-        return KernelColumns(self, self.probabilistic)
+        kind = KernelColumns if self.landmarks is None else FeatureColumns
+        return kind(self, self.probabilistic)
 
     @property
     def n_iter_(self) -> int:

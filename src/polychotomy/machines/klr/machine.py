@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ...core.math import sigmoid
 from ...core.registry import register
 from ...core.types import FloatArray, IntArray, SignArray
-from ...kernels import Kernel, LinearRows, RowSource
+from ...kernels import FeatureRows, Kernel, Landmarks, LinearRows, RowSource
 from ...native.klr import KlrStatus, solve_klr
-from ..kernel_machine import MEMORY, IterativeKernelMachine, iteration_limit
+from ..feature_columns import FeatureColumns
+from ..kernel_machine import LANDMARK_PARAMETERS, MEMORY, IterativeKernelMachine, iteration_limit
 from ..linear import MOST_FEATURES
 from ..parameters import Rule, number, whole
 from ..solved import Solution, Solved, SolvedPath, solve_each
 from .columns import LogisticColumns
+from .features import solve_klr_in_features
 from .linear import solve_linear_klr
 
 
@@ -53,6 +55,12 @@ class KernelLogisticRegression(IterativeKernelMachine):
         The largest size of Gram matrices in bytes; by default half of the free memory. Above it,
         every binary problem gets a Gram matrix of its own rows; if even that is above the limit,
         `fit` raises MemoryError. A linear kernel with many rows needs no Gram matrix.
+    landmarks : int, default=None
+        If given, the machine is linear in the features of this many training rows, and time and
+        memory no longer grow with the square of the number of rows. With as many landmarks as rows
+        it is the exact machine, which None is.
+    landmark_choice : {"pivoted_cholesky", "uniform", "k_means++"}, default="pivoted_cholesky"
+        How landmarks are chosen: by randomly pivoted Cholesky, uniformly, or far from each other.
 
     Attributes
     ----------
@@ -90,11 +98,13 @@ class KernelLogisticRegression(IterativeKernelMachine):
         "tol": number(0.0),
         "max_iter": whole(-1),
         "memory_limit": MEMORY,
+        **LANDMARK_PARAMETERS,
     }
 
-    def as_columns(self) -> LogisticColumns:
+    def as_columns(self) -> LogisticColumns | FeatureColumns:
         """Return the machine in the form that `PolychotomyClassifier` trains."""
-        return LogisticColumns(self, self.probabilistic)
+        kind = LogisticColumns if self.landmarks is None else FeatureColumns
+        return kind(self, self.probabilistic)
 
     def __init__(
         self,
@@ -108,6 +118,8 @@ class KernelLogisticRegression(IterativeKernelMachine):
         tol: float = 1e-6,
         max_iter: int = 200,
         memory_limit: float | None = None,
+        landmarks: int | None = None,
+        landmark_choice: str = "pivoted_cholesky",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -118,6 +130,8 @@ class KernelLogisticRegression(IterativeKernelMachine):
         self.tol = tol
         self.max_iter = max_iter
         self.memory_limit = memory_limit
+        self.landmarks = landmarks
+        self.landmark_choice = landmark_choice
 
     def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
         """Return the kernel with its parameters settled for the training rows."""
@@ -172,6 +186,36 @@ class KernelLogisticRegression(IterativeKernelMachine):
             trained=solution.status != KlrStatus.UNTRAINED,
             converged=np.isin(solution.status, (KlrStatus.CONVERGED, KlrStatus.UNTRAINED)),
             iterations=solution.iterations,
+        )
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return example configurations for the shared tests."""
+        return [cls(), cls(landmarks=20)]
+
+    def solve_features(
+        self,
+        state: FeatureRows,
+        landmarks: Landmarks,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        C_values: Sequence[float],
+        weights: FloatArray | None,
+        memory_limit: float,
+        n_threads: int,
+    ) -> SolvedPath:
+        """Solve every column on every subset in features; coefficients are of the landmarks."""
+        return solve_klr_in_features(
+            state,
+            landmarks,
+            labels,
+            subsets,
+            C_values,
+            weights,
+            tolerance=self.tol,
+            max_iterations=iteration_limit(self.max_iter) or 200,
+            room=memory_limit / 2,
+            n_threads=n_threads,
         )
 
     def takes_rows(self, kernel: Kernel, n_features: int) -> bool:

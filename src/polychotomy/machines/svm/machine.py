@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ...core.registry import register
 from ...core.types import FloatArray, IntArray, SignArray
-from ...kernels import Kernel, LinearRows, RowSource
+from ...kernels import FeatureRows, Kernel, Landmarks, LinearRows, RowSource
 from ...native.svm import SvmStatus, solve_svm
-from ..kernel_machine import MEMORY, IterativeKernelMachine, iteration_limit
+from ..kernel_machine import LANDMARK_PARAMETERS, MEMORY, IterativeKernelMachine, iteration_limit
 from ..linear import MOST_FEATURES
 from ..parameters import Rule, number, whole
 from ..solved import Solution, Solved, SolvedPath, solve_each
 from .decomposition import decompose
+from .features import solve_svm_in_features
 from .hard_margin import PATH, first_inside, is_inside
 from .interior import interior_point
 
@@ -57,6 +58,12 @@ class SVM(IterativeKernelMachine):
         The largest size of the kernel in bytes; by default half of the free memory. Above it there
         is no Gram matrix: kernel rows are computed on demand, and as many as the limit allows are
         kept, but at least a few. The answer is the same within `tol`, but takes longer.
+    landmarks : int, default=None
+        If given, the machine is linear in the features of this many training rows, and time and
+        memory no longer grow with the square of the number of rows. With as many landmarks as rows
+        it is the exact machine, which None is.
+    landmark_choice : {"pivoted_cholesky", "uniform", "k_means++"}, default="pivoted_cholesky"
+        How landmarks are chosen: by randomly pivoted Cholesky, uniformly, or far from each other.
 
     Attributes
     ----------
@@ -101,6 +108,7 @@ class SVM(IterativeKernelMachine):
         "tol": number(0.0),
         "max_iter": whole(-1),
         "memory_limit": MEMORY,
+        **LANDMARK_PARAMETERS,
     }
 
     def __init__(
@@ -115,6 +123,8 @@ class SVM(IterativeKernelMachine):
         tol: float = 1e-3,
         max_iter: int = -1,
         memory_limit: float | None = None,
+        landmarks: int | None = None,
+        landmark_choice: str = "pivoted_cholesky",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -125,6 +135,8 @@ class SVM(IterativeKernelMachine):
         self.tol = tol
         self.max_iter = max_iter
         self.memory_limit = memory_limit
+        self.landmarks = landmarks
+        self.landmark_choice = landmark_choice
 
     def solve(
         self,
@@ -166,6 +178,27 @@ class SVM(IterativeKernelMachine):
             trained=solution.status != SvmStatus.UNTRAINED,
             converged=solution.status != SvmStatus.ITERATION_LIMIT,
             iterations=solution.iterations,
+        )
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return example configurations for the shared tests."""
+        return [cls(), cls(landmarks=20)]
+
+    def solve_features(
+        self,
+        state: FeatureRows,
+        landmarks: Landmarks,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        C_values: Sequence[float],
+        weights: FloatArray | None,
+        memory_limit: float,
+        n_threads: int,
+    ) -> SolvedPath:
+        """Solve every column on every subset in features; coefficients are of the landmarks."""
+        return solve_svm_in_features(
+            self, state, landmarks, labels, subsets, C_values, weights, memory_limit, n_threads
         )
 
     def takes_rows(self, kernel: Kernel, n_features: int) -> bool:
