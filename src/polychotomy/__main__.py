@@ -1,20 +1,31 @@
 """``python -m polychotomy``: the command line."""
 
 import sys
+from collections.abc import Callable
 
 from .core.extras import needed
 
 
 def main() -> int:
     """Run the command line, or say in one line how to install what it needs."""
+    return imported_main()()
+
+
+def imported_main() -> Callable[[], int]:
+    """Import the command line; return what runs it, or says what it needs."""
     try:
         needed("typer", "tool", "The command line needs typer")
     except ModuleNotFoundError as error:
-        print(f"polychotomy: error: {error}", file=sys.stderr)
-        return 2
+        message = f"polychotomy: error: {error}"
+        return lambda: _refuse(message)
     from .cli import main as run
 
-    return run()
+    return run
+
+
+def _refuse(message: str) -> int:
+    print(message, file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

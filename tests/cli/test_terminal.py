@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import polychotomy_command
 from commands import Commands
 from polychotomy.tables import spreadsheet_safe
 
@@ -169,3 +171,35 @@ def test_an_interrupt_while_modules_are_imported_is_one_line(commands, command, 
     assert said.splitlines()[-1] == "polychotomy: stopped."
     assert process.returncode == 130
     assert not (commands.folder / "never.model").exists()
+
+
+SLOW = """
+import time
+from pathlib import Path
+
+print("ready", flush=True)
+try:
+    time.sleep(60)
+except BaseException as error:  # as some compiled modules do
+    raise ImportError("interrupted") from error
+"""
+
+
+def test_an_interrupt_while_the_library_is_imported_is_one_line(tmp_path):
+    (tmp_path / "polychotomy").mkdir()
+    (tmp_path / "polychotomy" / "__init__.py").write_text(SLOW)
+    source = str(Path(polychotomy_command.__file__).parent.parent)
+    start = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {source!r}]; sys.meta_path[:] = "
+    # Without the finder of an editable install, which would find the real library.
+    start += "[each for each in sys.meta_path if 'editable' not in str(each).lower()]; "
+    with subprocess.Popen(
+        [sys.executable, "-c", start + "import polychotomy_command as c; sys.exit(c.main())"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read().decode()
+        process.wait(60)
+    assert said == "polychotomy: stopped.\n"
+    assert process.returncode == 130
