@@ -53,6 +53,25 @@ Missing = Annotated[
         "repeated. The empty field always does. The column of the classes has no others.",
     ),
 ]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="COLUMN",
+        help="Rows with the same value here (a patient, a customer) stay together: never one for "
+        "training and another for testing.",
+    ),
+]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        "--order", metavar="COLUMN", help="A number or date: train on the past, test on the future."
+    ),
+]
+Weights = Annotated[
+    str | None,
+    typer.Option("--weights", metavar="COLUMN", help="How much each row counts: a number."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Seed = Annotated[int, typer.Option(help="Seeds the splits and the methods.")]
 Jobs = Annotated[
@@ -78,14 +97,19 @@ def load_data(
     category: Iterable[str] | None = None,
     text: Iterable[str] | None = None,
     missing: Iterable[str] | None = None,
+    **aside: str | None,
 ) -> Loaded:
-    """Read a table, and print notes about it."""
+    """Read a table, and print notes about it.
+
+    `aside` names the columns of groups, order and weights.
+    """
     from ..tables import TableError, check_classes, read_table
 
     options: dict[str, Any] = {"drop": drop, "keep": keep, "category": category, "text": text}
     options = {name: list(value or ()) for name, value in options.items()}
     if missing is not None:
         options["missing"] = list(missing)
+    options |= {role: column for role, column in aside.items() if column is not None}
     if is_built_in(data):
         loaded = _built_in(data, target, options)
     else:
@@ -148,7 +172,7 @@ def _refuse_unknown(data: str) -> None:
 
 
 def _reading_code(data: str, target: str, options: dict[str, Any]) -> str:
-    more = "".join(f", {name}={list(value)!r}" for name, value in options.items() if value)
+    more = "".join(f", {name}={value!r}" for name, value in options.items() if value)
     name = "table.csv" if data == "-" else Path(data).name
     return (
         "from polychotomy.tables import read_table\n\n"

@@ -14,14 +14,17 @@ from ._data import (
     Category,
     Data,
     Drop,
+    Groups,
     Jobs,
     Json,
     Keep,
     Loaded,
     Missing,
+    Order,
     Seed,
     Target,
     Text,
+    Weights,
     load_data,
     seconds_of,
 )
@@ -83,6 +86,9 @@ def compare(
     category: Category = None,
     text: Text = None,
     missing: Missing = None,
+    groups: Groups = None,
+    order: Order = None,
+    weights: Weights = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -111,7 +117,8 @@ def compare(
     if report is not None:
         files.refuse(report)
     prepare_workers(data)
-    loaded = load_data(data, target, drop, keep, category, text, missing)
+    aside = {"groups": groups, "order": order, "weights": weights}
+    loaded = load_data(data, target, drop, keep, category, text, missing, **aside)
     found = compare_methods(
         loaded.table.X,
         loaded.table.y,
@@ -122,6 +129,9 @@ def compare(
         test_size=test_size,
         preprocessor=loaded.table.schema.preprocessor(),
         rare=rare,
+        groups=loaded.table.groups,
+        order=loaded.table.order,
+        sample_weight=loaded.table.weights,
         random_state=seed,
         n_jobs=n_processes(jobs),
     )

@@ -18,14 +18,17 @@ from ._data import (
     Category,
     Data,
     Drop,
+    Groups,
     Jobs,
     Json,
     Keep,
     Loaded,
     Missing,
+    Order,
     Seed,
     Target,
     Text,
+    Weights,
     built_in_frame,
     is_built_in,
     load_data,
@@ -66,6 +69,9 @@ def fit(
     category: Category = None,
     text: Text = None,
     missing: Missing = None,
+    groups: Groups = None,
+    order: Order = None,
+    weights: Weights = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -96,13 +102,18 @@ def fit(
             f"method, --method {NEAREST[name]}, omit --method to find the best that can be kept, "
             f"or use polychotomy.compare.tuned_pipeline({name!r}, y) in Python."
         )
-    loaded = load_data(data, target, drop, keep, category, text, missing)
+    if method is not None and (groups or order):
+        raise ValueError(
+            "--groups and --order are for choosing a method; without --method they are used."
+        )
+    aside = {"groups": groups, "order": order, "weights": weights}
+    loaded = load_data(data, target, drop, keep, category, text, missing, **aside)
     name = choose([method])[0].name if method else _recommended(loaded, clock, seed, jobs)
     table = loaded.table
     model = tuned_pipeline(
         name, table.y, table.schema.preprocessor(), random_state=seed, n_jobs=jobs
     )
-    model.fit(table.X, table.y)
+    model.fit(table.X, table.y, **_weights(model, name, table.weights))
     types = {column.name: column.kind for column in table.schema.columns}
     about = {"method": name, "data": loaded.title, "table": table.schema.to_dict()}
     if output == "-":
@@ -121,6 +132,18 @@ def fit(
         tell(f"wrote {output}: {name}, {len(table.y)} rows, {len(facts['classes'])} classes.")
 
 
+def _weights(model: Any, name: str, weights: Any) -> dict[str, Any]:
+    """Return the parameter of `fit` by which a pipeline takes the weights of the rows."""
+    from sklearn.utils.validation import has_fit_parameter
+
+    if weights is None:
+        return {}
+    step, classifier = model.steps[-1]
+    if not has_fit_parameter(classifier, "sample_weight"):
+        raise ValueError(f"{name} cannot use --weights; choose another --method.")
+    return {f"{step}__sample_weight": weights}
+
+
 def _recommended(loaded: Loaded, clock: Clock, seed: int, jobs: int | None) -> str:
     from ..compare import candidates, compare_methods, default_names
 
@@ -132,6 +155,9 @@ def _recommended(loaded: Loaded, clock: Clock, seed: int, jobs: int | None) -> s
         clock=clock,
         n_splits=5,
         preprocessor=loaded.table.schema.preprocessor(),
+        groups=loaded.table.groups,
+        order=loaded.table.order,
+        sample_weight=loaded.table.weights,
         random_state=seed,
         n_jobs=n_processes(jobs),
     )
@@ -308,6 +334,15 @@ def evaluate(
         str | None,
         typer.Option("--target", "-t", metavar="COLUMN", help="The classes [default: as trained]."),
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Rows that belong together, for the standard errors."),
+    ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="A number or date: also judge four periods in turn."),
+    ] = None,
+    weights: Weights = None,
     as_json: Json = False,
 ) -> None:
     """Judge a model on labelled rows: error, NLL, Brier score, calibration, confusions.
@@ -317,20 +352,25 @@ def evaluate(
       polychotomy evaluate flowers.polychotomy test.csv
     """  # noqa: D301
     from ..compare import evaluate_labels
-    from ..tables import TableError
+    from ..tables import SetAside, TableError
 
     opened = _open_model(model, data)
     name = target or opened.schema.target
     unseen: dict[str, set[str]] = {}
     parts, labels = [], []
-    for matched, others in _pieces(data, opened.schema, [name], unseen):
+    columns = {"groups": groups, "order": order, "weights": weights}
+    aside = SetAside({role: column for role, column in columns.items() if column is not None})
+    for matched, others in _pieces(data, opened.schema, [name, *aside.names], unseen):
         known = others[name].notna().to_numpy()  # "NA" may be a class
+        aside.add(others, known)
         labels.append(others[name][known])
         if known.any():
             parts.append(_scores(opened.model, matched[known]))
     if not parts:
         raise TableError(f"No row of {data!r} has a class in {name!r}.")
-    found = evaluate_labels(opened.model.classes_, labels, parts, opened.header["metadata"])
+    found = evaluate_labels(
+        opened.model.classes_, labels, parts, opened.header["metadata"], **aside.arrays()
+    )
     _tell_unseen(unseen)
     if as_json:
         print_json(found.to_dict())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,9 @@ from ..core import scores
 from ..core.types import FloatArray, IntArray
 from ..core.words import printable
 from ._words import number
+
+# With an order in time, the rows are judged in so many parts.
+PERIODS = 4
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,11 @@ class Evaluation:
         probability 0.
     method : str
         The name of the model's method.
+    standard_errors : dict of str to float
+        The standard errors of error, NLL and Brier score, over the groups of rows if there are
+        some, or else over the rows.
+    periods : list of dict
+        If the rows have an order in time, the figures of four consecutive parts.
 
     Examples
     --------
@@ -57,6 +65,8 @@ class Evaluation:
     confusion: IntArray
     unknown: int
     method: str
+    standard_errors: dict[str, float] = field(default_factory=dict)
+    periods: list[dict[str, Any]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the evaluation as values that JSON can hold."""
@@ -68,12 +78,19 @@ class Evaluation:
             "unknown_classes": self.unknown,
             "classes": self.classes,
             "confusion": self.confusion.tolist(),
+            "standard_errors": self.standard_errors,
+            **({"periods": self.periods} if self.periods else {}),
         }
 
     def __str__(self) -> str:
         lines = [f"method       {printable(self.method)}", f"rows         {self.rows}"]
         figures = {key: getattr(self, key) for key in ("error", "nll", "brier", "calibration")}
-        lines += [f"{key:<13}{number(each)}" for key, each in figures.items() if each == each]
+        for key, each in figures.items():
+            if each == each:
+                around = self.standard_errors.get(key)
+                lines.append(f"{key:<13}{number(each)}{f' ± {number(around)}' if around else ''}")
+        if self.periods:
+            lines += ["", "in the order of time:", *(_period_line(one) for one in self.periods)]
         if self.unknown:
             lines.append(f"{self.unknown} rows are of classes that the model does not know.")
         return "\n".join([*lines, "", *self._confusion_lines()])
@@ -92,6 +109,10 @@ def evaluate_labels(
     labels: Sequence[Any],
     answers: Sequence[tuple[IntArray, FloatArray | None]],
     metadata: Mapping[str, Any],
+    *,
+    weights: FloatArray | None = None,
+    groups: IntArray | None = None,
+    order: FloatArray | None = None,
 ) -> Evaluation:
     """Compare the predictions of a model with the true labels.
 
@@ -105,6 +126,12 @@ def evaluate_labels(
         For every piece, the numbers of the predicted classes, and the probabilities or None.
     metadata : mapping
         The metadata of the model file; only "method" is used.
+    weights : ndarray of shape (n_rows,), default=None
+        How much each row counts in the figures. The confusions are numbers of rows.
+    groups : ndarray of int of shape (n_rows,), default=None
+        Rows that belong together, for the standard errors.
+    order : ndarray of shape (n_rows,), default=None
+        When each row was; the figures of four parts in this order are given too.
 
     Returns
     -------
@@ -130,24 +157,86 @@ def evaluate_labels(
     confusion = np.zeros((len(place), len(place)), dtype=np.intp)
     np.add.at(confusion, (y, predicted), 1)
     parts = [p for _, p in answers if p is not None]
-    figures = {"nll": np.nan, "brier": np.nan, "calibration": np.nan}
-    if parts:
-        # Classes that the model does not know have no probability.
-        figures = _of_probabilities(np.concatenate(parts), np.where(y < len(known), y, -1))
+    p = np.concatenate(parts) if parts else None
+    # Classes that the model does not know have no probability.
+    truth = np.where(y < len(known), y, -1)
+    periods = []
+    if order is not None:
+        for part in np.array_split(np.argsort(order, kind="stable"), PERIODS):
+            if len(part):
+                period = _figures(
+                    *(_some(each, part) for each in (p, truth, predicted, y, weights))
+                )
+                periods.append({"rows": len(part), **_without_nan(period)})
     return Evaluation(
         rows=len(y),
-        error=float(scores.error(predicted, y)),
         classes=[*classes.tolist(), *new],
         confusion=confusion,
         unknown=int(np.sum(y >= len(known))),
         method=str(metadata.get("method", "")),
-        **figures,
+        standard_errors=_standard_errors(p, truth, predicted, y, weights, groups),
+        periods=periods,
+        **_figures(p, truth, predicted, y, weights),
     )
 
 
-def _of_probabilities(p: FloatArray, y: IntArray) -> dict[str, float]:
+def _some(values: Any, rows: IntArray) -> Any:
+    return None if values is None else values[rows]
+
+
+def _figures(
+    p: FloatArray | None, truth: IntArray, predicted: IntArray, y: IntArray, weights: Any
+) -> dict[str, float]:
+    found = {"error": float(scores.error(predicted, y, weights))}
+    if p is None:
+        return {**found, "nll": np.nan, "brier": np.nan, "calibration": np.nan}
     return {
-        "nll": float(scores.nll(p, y)),
-        "brier": float(scores.brier(p, y)),
-        "calibration": scores.calibration_error(p, y),
+        **found,
+        "nll": float(scores.nll(p, truth, weights)),
+        "brier": float(scores.brier(p, truth, weights)),
+        "calibration": float(scores.calibration_error(p, truth, weights=weights)),
     }
+
+
+def _without_nan(figures: dict[str, float]) -> dict[str, float | None]:
+    return {key: None if np.isnan(value) else value for key, value in figures.items()}
+
+
+def _standard_errors(
+    p: FloatArray | None,
+    truth: IntArray,
+    predicted: IntArray,
+    y: IntArray,
+    weights: FloatArray | None,
+    groups: IntArray | None,
+) -> dict[str, float]:
+    """Return the standard errors of weighted means over groups of rows.
+
+    A mean ``sum(w l) / sum(w)`` has the variance ``sum_g (sum_{i in g} w_i (l_i - mean))^2 /
+    sum(w)^2``, times ``G / (G - 1)`` for G groups.
+    """
+    losses = {"error": (predicted != y).astype(np.float64)}
+    if p is not None:
+        losses["nll"] = -np.log(np.maximum(scores.of_truth(p, truth), scores.LEAST_PROBABILITY))
+        one = np.zeros_like(p)
+        there = np.flatnonzero(truth >= 0)
+        one[there, truth[there]] = 1.0
+        # A class that the model does not know is one more, with the probability 0.
+        losses["brier"] = ((p - one) ** 2).sum(axis=1) + (truth < 0)
+    w = np.ones(len(y)) if weights is None else weights
+    numbers = np.arange(len(y)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    n_groups = int(numbers.max()) + 1
+    if n_groups < 2:
+        return {}
+    found = {}
+    for name, loss in losses.items():
+        mean = np.sum(w * loss) / w.sum()
+        sums = np.bincount(numbers, weights=w * (loss - mean))
+        found[name] = float(np.sqrt(np.sum(sums**2) * n_groups / (n_groups - 1)) / w.sum())
+    return found
+
+
+def _period_line(period: dict[str, Any]) -> str:
+    words = [f"{period['rows']} rows", f"error {number(period['error'])}"]
+    words += [f"nll {number(period['nll'])}"] if period["nll"] is not None else []
+    return "  " + ", ".join(words)

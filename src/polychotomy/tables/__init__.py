@@ -3,6 +3,7 @@
 Needs pandas and pyarrow: ``pip install 'polychotomy[files]'``.
 """
 
+from ._aside import SetAside
 from ._columns import Column, infer_column
 from ._encoding import DateParts
 from ._errors import TableError
@@ -16,6 +17,7 @@ from ._writing import TableWriter, spreadsheet_safe, whole_file
 __all__ = [
     "Column",
     "DateParts",
+    "SetAside",
     "Table",
     "TableError",
     "TableFile",

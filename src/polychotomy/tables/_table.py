@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.checks import suggestion
+from ..core.types import FloatArray, IntArray
+from ._aside import SetAside
 from ._columns import interpreted
 from ._content import MISSING, content_of, rows_of
 from ._dialect import looks_like_data
@@ -38,6 +40,12 @@ class Table:
         The columns and their types.
     notes : tuple of str
         Notes for the user: skipped columns, missing values, an unusual file format.
+    groups : ndarray of int of shape (n_rows,) or None
+        The number of each row's group, if a column says so.
+    order : ndarray of shape (n_rows,) or None
+        When each row was, if a column says so: a number, or the seconds since 1970.
+    weights : ndarray of shape (n_rows,) or None
+        How much each row counts, if a column says so.
 
     Examples
     --------
@@ -55,6 +63,9 @@ class Table:
     rows: NDArray[np.intp]
     schema: TableSchema
     notes: tuple[str, ...]
+    groups: IntArray | None = None
+    order: FloatArray | None = None
+    weights: FloatArray | None = None
 
 
 def read_table(
@@ -66,6 +77,9 @@ def read_table(
     category: Iterable[str] = (),
     text: Iterable[str] = (),
     missing: Iterable[str] = MISSING,
+    groups: str | None = None,
+    order: str | None = None,
+    weights: str | None = None,
 ) -> Table:
     r"""Read a table and infer what its columns hold.
 
@@ -88,6 +102,9 @@ def read_table(
     missing : iterable of str
         Texts that mean a missing value, in all columns but the target. The empty field always
         does, also there.
+    groups, order, weights : str, default=None
+        Columns that are no inputs: rows with the same value belong together; when a row was, a
+        number or a date; how much a row counts.
 
     Returns
     -------
@@ -109,13 +126,14 @@ def read_table(
     >>> table.y
     array(['a', 'b', 'a', 'b'], dtype='<U1')
     """
-    options = {"drop": drop, "keep": keep, "category": category, "text": text}
+    options: dict[str, Any] = {"drop": drop, "keep": keep, "category": category, "text": text}
     with open_table(source) as file:
         _check_target(file, target)
-        _check_known(file, **options)
+        aside: dict[str, Any] = {"groups": groups, "order": order, "weights": weights}
+        _check_known(file, **options, **{role: [name] for role, name in aside.items() if name})
         frame = file.read(words={target, *category, *text})
     table = table_of_frame(
-        frame, target, missing=missing, decimal=file.decimal, where=file.name, **options
+        frame, target, missing=missing, decimal=file.decimal, where=file.name, **options, **aside
     )
     return replace(table, notes=(*file.notes, *table.notes)) if file.notes else table
 
@@ -129,6 +147,9 @@ def table_of_frame(
     category: Iterable[str] = (),
     text: Iterable[str] = (),
     missing: Iterable[str] = MISSING,
+    groups: str | None = None,
+    order: str | None = None,
+    weights: str | None = None,
     decimal: str = ".",
     where: str = "The table",
 ) -> Table:
@@ -138,7 +159,7 @@ def table_of_frame(
     ----------
     frame : DataFrame
         The table.
-    target, drop, keep, category, text, missing
+    target, drop, keep, category, text, missing, groups, order, weights
         As in `read_table`.
     decimal : str
         The decimal point of numbers that are strings.
@@ -161,6 +182,9 @@ def table_of_frame(
     # A class may be called "None" or "NA": here only an empty field is missing.
     classes = content_of(frame[target], ())
     labelled = classes.present
+    roles = {"groups": groups, "order": order, "weights": weights}
+    aside = SetAside({role: name for role, name in roles.items() if name}, decimal)
+    aside.add(frame, labelled)
     notes = []
     if not labelled.all():
         count = int((~labelled).sum())
@@ -170,7 +194,9 @@ def table_of_frame(
         raise TableError(f"No row of {where} has a class in {target!r}.")
     y = class_labels(classes, decimal, where)
     markers = tuple(dict.fromkeys(one.strip() for one in missing))
-    dropped, kept, categories, texts = {target, *drop}, set(keep), set(category), set(text)
+    rows = np.flatnonzero(labelled) + 1
+    dropped = {target, *drop, groups, order, weights}
+    kept, categories, texts = set(keep), set(category), set(text)
     columns, X = [], {}
     for name in frame.columns:
         if name in dropped:
@@ -193,9 +219,8 @@ def table_of_frame(
         raise TableError(
             f"{where} has no column to learn from except {target!r}. {' '.join(notes)}".strip()
         )
-    rows = np.flatnonzero(labelled) + 1
     schema = TableSchema(target, used, markers, n_classes)
-    return Table(frame_of(X, len(rows)), y, rows, schema, tuple(notes))
+    return Table(frame_of(X, len(rows)), y, rows, schema, tuple(notes), **aside.arrays())
 
 
 def _check_target(file: TableFile, target: str) -> None:
