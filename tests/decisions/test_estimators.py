@@ -21,7 +21,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import polychotomy as pc
-from polychotomy.decisions import CostClassifier, LabelShift, PredictionSets, RejectClassifier
+from polychotomy.core import scores
+from polychotomy.decisions import (
+    CostClassifier,
+    HeldOutClassifier,
+    LabelShift,
+    PredictionSets,
+    RejectClassifier,
+)
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["ä", "b", "c"])[Y]
@@ -71,6 +78,7 @@ MODELS = {
     "around a pipeline": CostClassifier(make_pipeline(StandardScaler(), GaussianNB()), COSTS),
     "search": GridSearchCV(CostClassifier(GaussianNB(), COSTS), {"cv": [2, 3]}, cv=2),
     "one in another": PredictionSets(LabelShift(GaussianNB()), random_state=0),
+    "held out": HeldOutClassifier(GaussianNB(), cv=2),
     "frozen": RejectClassifier(FrozenEstimator(GaussianNB().fit(X, NAMES)), coverage=0.5),
 }
 
@@ -132,6 +140,11 @@ def test_weights_and_groups_without_routing():
     heavy.fit(X, NAMES, sample_weight=some.astype(float))
     light = clone(heavy).fit(X[some], NAMES[some])
     np.testing.assert_allclose(heavy.thresholds_, light.thresholds_, rtol=0.02)
+    # A pipeline takes them for one of its steps.
+    pipeline = make_pipeline(StandardScaler(), pc.PolychotomyClassifier())
+    step = {"polychotomyclassifier__sample_weight": some.astype(float)}
+    stepwise = HeldOutClassifier(pipeline).fit(X, NAMES, **step)
+    assert len(stepwise.held_out().y) == some.sum()
     groups = np.arange(150) % 7
     grouped = RejectClassifier(GaussianNB(), coverage=0.5, cv=GroupKFold(3))
     grouped.fit(X, NAMES, groups=groups)
@@ -197,3 +210,13 @@ def test_notebooks_show_the_classifier_inside():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert "GaussianNB" in CHECKED["costs"]._repr_html_()
+
+
+def test_the_pool_gives_its_out_of_fold_probabilities():
+    members = [("ls", pc.MetricClassifier()), ("bayes", GaussianNB())]
+    pool = pc.PolychotomyPool(members)
+    p = pool.fit_out_of_fold(X, NAMES)
+    np.testing.assert_array_equal(pool.predict_proba(X), clone(pool).fit(X, NAMES).predict_proba(X))
+    assert scores.nll(p, np.unique(NAMES, return_inverse=True)[1]) == pytest.approx(pool.nll_)
+    kept = HeldOutClassifier(make_pipeline(StandardScaler(with_mean=False, with_std=False), pool))
+    np.testing.assert_allclose(kept.fit(X, NAMES).held_out().p, p)

@@ -6,13 +6,14 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._adapting import adapted, read_twice
 from ._console import json_text, print_json, show, shown_on_terminal, tell
 from ._data import (
     Category,
@@ -34,10 +35,24 @@ from ._data import (
     load_data,
     seconds_of,
 )
+from ._decisions import (
+    Answered,
+    CostsFile,
+    RejectCost,
+    SetCoverage,
+    Wishes,
+    add_columns,
+    columns_to_read,
+    cost_columns,
+    decision_report,
+    held_out_of,
+    wishes,
+)
 from ._time import command_clock
 from .comparisons import Time, n_processes
 
 if TYPE_CHECKING:
+    from ..decisions import DecisionPlan
     from ..execution.deadline import Clock
     from ..tables import TableSchema
 
@@ -72,6 +87,17 @@ def fit(
     groups: Groups = None,
     order: Order = None,
     weights: Weights = None,
+    costs: CostsFile = None,
+    reject_cost: RejectCost = None,
+    answered: Answered = None,
+    sets: SetCoverage = None,
+    keep_held_out: Annotated[
+        bool,
+        typer.Option(
+            "--keep-held-out",
+            help="Keep what 'predict' needs for --answered, --sets and --adapt.",
+        ),
+    ] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -80,9 +106,13 @@ def fit(
 
     Without --method, methods that can be kept in a file are compared first, for at most --time.
 
+    What is to be decided (--costs, --reject-cost, --answered, --sets) is kept in the file, and
+    'predict' writes it. Thresholds are chosen on rows that the model has not seen.
+
     \b
     Examples:
       polychotomy fit flowers.csv --target species --method POOL -o flowers.polychotomy
+      polychotomy fit loans.csv -t kind --costs costs.csv --sets 0.95
       polychotomy fit iris -o - | polychotomy predict - new.csv
     """  # noqa: D301
     from .. import save
@@ -91,6 +121,7 @@ def fit(
     from ..core import files
 
     clock = command_clock(seconds_of(time))
+    wanted = wishes(costs, reject_cost, answered, sets)
     if output != "-":
         files.refuse(output)
     elif as_json:
@@ -110,12 +141,18 @@ def fit(
     loaded = load_data(data, target, drop, keep, category, text, missing, **aside)
     name = choose([method])[0].name if method else _recommended(loaded, clock, seed, jobs)
     table = loaded.table
+    _check_wishes(wanted, table)
     model = tuned_pipeline(
         name, table.y, table.schema.preprocessor(), random_state=seed, n_jobs=jobs
     )
-    model.fit(table.X, table.y, **_weights(model, name, table.weights))
+    row_weights = _weights(model, name, table.weights)
+    if keep_held_out or wanted.needs_held_out:
+        model = _keeping_held_out(model, name)
+    model.fit(table.X, table.y, **row_weights)
     types = {column.name: column.kind for column in table.schema.columns}
     about = {"method": name, "data": loaded.title, "table": table.schema.to_dict()}
+    if wanted != Wishes():
+        about["decisions"] = wanted.to_dict()
     if output == "-":
         save(model, sys.stdout.buffer, feature_types=types, metadata=about)
         sys.stdout.buffer.flush()
@@ -164,6 +201,25 @@ def _recommended(loaded: Loaded, clock: Clock, seed: int, jobs: int | None) -> s
     for sentence in found.reasons:
         tell(sentence)
     return found.recommended
+
+
+def _check_wishes(wanted: Wishes, table: Any) -> None:
+    """Refuse costs that do not suit the table, before the model is fitted."""
+    import numpy as np
+
+    from ..decisions.held_out import HeldOut
+
+    classes = np.unique(table.y)
+    empty = HeldOut(np.eye(len(classes)), np.arange(len(classes)))
+    wanted.plan(classes, empty)
+
+
+def _keeping_held_out(model: Any, name: str) -> Any:
+    from ..decisions import HeldOutClassifier
+
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(f"{name} has no probabilities, which decisions need; use --method POOL.")
+    return HeldOutClassifier(model)
 
 
 @dataclass(frozen=True)
@@ -249,6 +305,16 @@ def predict(
     labels_only: Annotated[
         bool, typer.Option("--labels-only", help="Do not write the probabilities.")
     ] = False,
+    costs: CostsFile = None,
+    reject_cost: RejectCost = None,
+    answered: Answered = None,
+    sets: SetCoverage = None,
+    adapt: Annotated[
+        bool,
+        typer.Option(
+            "--adapt", help="Estimate the class frequencies of these rows first, and use them."
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Write one JSON object per line, for programs.")
     ] = False,
@@ -263,6 +329,11 @@ def predict(
 
     Columns are matched by name; columns that the model does not use are ignored.
 
+    With --costs there is a column "action", the cheapest; with --reject-cost or --answered a column
+    "rejected"; with --sets a column "set", with | between classes. By default, what 'fit' was asked
+    for. --adapt reads the table twice: if its classes come in other proportions than those of the
+    training rows, the probabilities are adapted to that.
+
     Classes and copied columns are written as they are in the data. A spreadsheet takes a text in
     a CSV file that begins with =, +, - or @ for a formula: use --safe for data that you do not
     trust.
@@ -270,6 +341,7 @@ def predict(
     \b
     Examples:
       polychotomy predict flowers.polychotomy new.csv -o predictions.parquet --copy id
+      polychotomy predict loans.polychotomy new.csv --costs costs.csv --adapt
       zcat big.csv.gz | polychotomy predict flowers.polychotomy - | head
     """  # noqa: D301
     from ..tables import TableWriter, spreadsheet_safe
@@ -280,21 +352,54 @@ def predict(
     if safe and (as_json or suffix in (".parquet", ".jsonl")):
         raise ValueError("--safe is for CSV; other formats have no formulas.")
     opened = _open_model(model, data)
+    plan = _plan(opened, wishes(costs, reject_cost, answered, sets), adapt)
     unseen: dict[str, set[str]] = {}
-    pieces = _pieces(data, opened.schema, copy or [], unseen)
-    count = 0
-    with _stream(output) as stream, TableWriter(stream, suffix == ".parquet") as writer:
-        for matched, others in pieces:
-            answers = _answers(opened.model, matched, others, labels_only)
+    count, lists = 0, as_json or suffix == ".jsonl"
+    with ExitStack() as stack:
+        probabilities = None
+        if adapt:
+            data = stack.enter_context(read_twice(data))
+            first = _pieces(data, opened.schema, [], {})
+            probabilities = stack.enter_context(
+                adapted(opened.model, held_out_of(opened.model), first)
+            )
+        stream = stack.enter_context(_stream(output))
+        writer = stack.enter_context(TableWriter(stream, suffix == ".parquet"))
+        extra = list(dict.fromkeys([*(copy or []), *columns_to_read(plan, opened.schema)]))
+        for matched, others in _pieces(data, opened.schema, extra, unseen):
+            p = None if probabilities is None else probabilities.next(len(matched))
+            answers = _answers(opened.model, matched, others[copy or []], labels_only, p)
+            if plan.decides and len(matched):
+                p = opened.model.predict_proba(matched) if p is None else p
+                add_columns(answers, plan, p, cost_columns(plan, matched, others), lists)
             answers = spreadsheet_safe(answers) if safe else answers
             count += len(answers)
-            if as_json or suffix == ".jsonl":
+            if lists:
                 stream.write(_json_lines(answers))
             else:
                 writer.write(answers)
     _tell_unseen(unseen)
     if output != "-":
         tell(f"wrote {output}: {count} rows.")
+
+
+def _plan(opened: _Opened, wanted: Wishes, adapt: bool = False) -> DecisionPlan:
+    """Return what is to be decided: what the options say, or what the file has kept."""
+    kept = wanted.or_else(opened.header["metadata"].get("decisions"))
+    if adapt and wanted == Wishes() and kept.needs_held_out:
+        tell("with --adapt, the shares of answered rows and the sets of 'fit' are left out.")
+        kept = replace(kept, answered=None, sets=None)
+    wanted = kept
+    decides = wanted != Wishes()
+    if (decides or adapt) and not hasattr(opened.model, "predict_proba"):
+        raise ValueError("The model has no probabilities, which decisions need.")
+    if adapt and wanted.needs_held_out:
+        option = "--sets" if wanted.answered is None else "--answered"
+        raise ValueError(
+            f"--adapt and {option} do not go together: its thresholds hold for the class "
+            "frequencies of the training rows. Use --costs or --reject-cost."
+        )
+    return wanted.plan(opened.model.classes_, held_out_of(opened.model))
 
 
 @contextmanager
@@ -305,7 +410,7 @@ def _stream(output: str) -> Iterator[Any]:
         yield shown_on_terminal(stream) if output == "-" else stream
 
 
-def _answers(model: Any, matched: Any, others: Any, labels_only: bool) -> Any:
+def _answers(model: Any, matched: Any, others: Any, labels_only: bool, p: Any = None) -> Any:
     answers = others.reset_index(drop=True).copy()
     classes = model.classes_
     if not len(matched):
@@ -314,7 +419,7 @@ def _answers(model: Any, matched: Any, others: Any, labels_only: bool) -> Any:
     if not hasattr(model, "predict_proba"):
         answers["predicted"] = model.predict(matched)
         return answers
-    p = model.predict_proba(matched)
+    p = model.predict_proba(matched) if p is None else p
     answers["predicted"] = classes[p.argmax(axis=1)]
     if not labels_only:
         for k, label in enumerate(classes.tolist()):
@@ -343,39 +448,54 @@ def evaluate(
         typer.Option(metavar="COLUMN", help="A number or date: also judge four periods in turn."),
     ] = None,
     weights: Weights = None,
+    costs: CostsFile = None,
+    reject_cost: RejectCost = None,
+    answered: Answered = None,
+    sets: SetCoverage = None,
     as_json: Json = False,
 ) -> None:
     """Judge a model on labelled rows: error, NLL, Brier score, calibration, confusions.
 
+    With --costs, --reject-cost, --answered or --sets, or if 'fit' was asked for them: also what the
+    decisions cost, how many rows are answered, and what the sets of classes are like.
+
     \b
     Examples:
       polychotomy evaluate flowers.polychotomy test.csv
+      polychotomy evaluate loans.polychotomy test.csv --costs costs.csv
     """  # noqa: D301
     from ..compare import evaluate_labels
     from ..tables import SetAside, TableError
 
     opened = _open_model(model, data)
+    plan = _plan(opened, wishes(costs, reject_cost, answered, sets))
     name = target or opened.schema.target
     unseen: dict[str, set[str]] = {}
-    parts, labels = [], []
+    parts, labels, prices = [], [], []
     columns = {"groups": groups, "order": order, "weights": weights}
     aside = SetAside({role: column for role, column in columns.items() if column is not None})
-    for matched, others in _pieces(data, opened.schema, [name, *aside.names], unseen):
+    extra = list(dict.fromkeys([name, *aside.names, *columns_to_read(plan, opened.schema)]))
+    for matched, others in _pieces(data, opened.schema, extra, unseen):
         known = others[name].notna().to_numpy()  # "NA" may be a class
         aside.add(others, known)
         labels.append(others[name][known])
         if known.any():
             parts.append(_scores(opened.model, matched[known]))
+            prices.append(cost_columns(plan, matched[known], others[known]))
     if not parts:
         raise TableError(f"No row of {data!r} has a class in {name!r}.")
     found = evaluate_labels(
         opened.model.classes_, labels, parts, opened.header["metadata"], **aside.arrays()
     )
+    decided = decision_report(plan, labels, parts, prices) if plan.decides else None
     _tell_unseen(unseen)
     if as_json:
-        print_json(found.to_dict())
+        more = {} if decided is None else {"decisions": decided.to_dict()}
+        print_json({**found.to_dict(), **more})
     else:
         show(found)
+        if decided is not None:
+            show(f"\n{decided}")
 
 
 def _scores(model: Any, matched: Any) -> tuple[Any, Any]:
@@ -416,13 +536,18 @@ def explain(
     else:
         raise TableError(f"{data!r} has {before} rows; there is no row {row}.")
     values = {key: _plain(value) for key, value in one.iloc[0].items()}
-    explanation = explain_row(opened.model, one)
+    explanation = explain_row(_inside(opened.model), one)
     if as_json:
         print_json({"row": row, "inputs": values, **explanation.to_dict()})
         return
     for key, value in values.items():
         show(f"{printable(key)}: {'missing' if value is None else printable(value)}")
     show(f"\n{explanation}")
+
+
+def _inside(model: Any) -> Any:
+    """Return the model itself, without what was kept around it for decisions."""
+    return model if held_out_of(model) is None else model.estimator_
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,9 @@ them work with any classifier that has `predict_proba`; the functions below work
 
 from .cost_classifier import CostClassifier
 from .costs import Costs, cost_table, mean_cost
+from .held_out_classifier import HeldOutClassifier
 from .label_shift import LabelShift
+from .plan import DecisionPlan, DecisionReport
 from .prediction_sets import PredictionSets
 from .reject_classifier import RejectClassifier
 from .risk_coverage import RiskCoverage, risk_coverage
@@ -18,6 +20,9 @@ from .shift import ShiftEstimate, estimate_frequencies, reweighted
 __all__ = [
     "CostClassifier",
     "Costs",
+    "DecisionPlan",
+    "DecisionReport",
+    "HeldOutClassifier",
     "LabelShift",
     "PredictionSets",
     "RejectClassifier",

@@ -182,6 +182,36 @@ def cost_table(costs: Any, classes: ArrayLike, actions: Sequence[Any] | None = N
     return _plain(costs, labels, actions)
 
 
+def costs_by_text(costs: Mapping[str, Mapping[str, Any]], classes: NDArray[Any]) -> Costs:
+    """Read costs whose labels are texts, as in a file; classes are found by their text.
+
+    Parameters
+    ----------
+    costs : dict of dicts
+        As for `cost_table`, with texts as labels.
+    classes : ndarray of shape (n_classes,)
+        The labels of the classes, of any type.
+
+    Returns
+    -------
+    costs : Costs
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polychotomy.decisions.costs import costs_by_text
+    >>> table = {"1": {"1": 0, "2": 3, "ask": 1}, "2": {"1": 3, "2": 0, "ask": 1}}
+    >>> costs_by_text(table, np.array([1, 2])).actions
+    array([1, 2, 'ask'], dtype=object)
+    """
+    known = {str(label): label for label in classes.tolist()}
+    rows = {
+        known.get(label, label): {known.get(action, action): cost for action, cost in row.items()}
+        for label, row in costs.items()
+    }
+    return cost_table(rows, classes)
+
+
 def _plain(costs: Any, classes: NDArray[Any], actions: Sequence[Any] | None) -> Costs:
     table = np.asarray(costs)
     if table.dtype.kind not in "biuf":

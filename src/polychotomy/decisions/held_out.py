@@ -82,7 +82,7 @@ class Rows:
     @property
     def weights(self) -> FloatArray | None:
         """The weights of the rows, if there are any."""
-        given = self.fit_params.get("sample_weight")
+        given = _of_last(self.fit_params).get("sample_weight")
         return None if given is None else np.asarray(given, dtype=np.float64)
 
     def fit(self, rows: IntArray | None = None) -> Any:

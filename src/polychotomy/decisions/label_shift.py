@@ -13,7 +13,7 @@ from ..core.state import Array, Field, Holds, Whole
 from ..core.types import FloatArray
 from ..tempering import Tempering
 from .base import DecisionClassifier
-from .held_out import Rows, warn_few
+from .held_out import HeldOut, Rows, warn_few
 from .inputs import class_probabilities, share
 from .shift import ShiftEstimate, ShiftReference, estimate_shift, reweighted, shift_reference
 
@@ -123,12 +123,15 @@ class LabelShift(DecisionClassifier):
     def _fit_rows(self, rows: Rows) -> None:
         self._level()
         self.estimator_, held_out = rows.fit_held_out(self.cv, self.n_jobs)
+        self._learn(held_out, len(rows.classes))
+
+    def _learn(self, held_out: HeldOut, n_classes: int) -> None:
         self.__dict__.pop("shift_", None)
         p, tempering = held_out.p, None
         if self.tempering:
             tempering = Tempering().fit(p, held_out.y, held_out.weights)
             p = tempering.transform(p)
-        sizes = np.bincount(held_out.y, held_out.weights, len(rows.classes)).astype(float)
+        sizes = np.bincount(held_out.y, held_out.weights, n_classes).astype(float)
         # A class whose rows all have no weight would have no ratio.
         sizes = np.maximum(sizes, 1e-9)
         reference = shift_reference(p, held_out.y, sizes / sizes.sum())
@@ -137,6 +140,27 @@ class LabelShift(DecisionClassifier):
         self.frequencies_ = reference.frequencies.copy()
         self.held_out_mean_, self.held_out_covariance_ = reference.mean, reference.covariance
         self.confusion_, self.n_held_out_ = reference.confusion, reference.n_rows
+
+    @classmethod
+    def of_held_out(cls, held_out: HeldOut, classes: NDArray[Any]) -> Self:
+        """Return one for probabilities alone: it has no classifier.
+
+        Parameters
+        ----------
+        held_out : HeldOut
+            The probabilities of held-out rows.
+        classes : ndarray of shape (n_classes,)
+            The class labels.
+
+        Returns
+        -------
+        shift : LabelShift
+            With `tempered`, `adapt_probabilities` and `adapted`.
+        """
+        shift = cls(None)
+        shift.classes_ = classes
+        shift._learn(held_out, len(classes))
+        return shift
 
     def adapt(self, X: Any) -> Self:
         """Estimate the class frequencies of unlabelled rows, and use them from now on.
@@ -192,7 +216,20 @@ class LabelShift(DecisionClassifier):
         -------
         p : ndarray of shape (n_rows, n_classes)
         """
-        p = super().predict_proba(X)
+        return self.tempered(super().predict_proba(X))
+
+    def tempered(self, p: FloatArray) -> FloatArray:
+        """Return the probabilities of the classifier, tempered.
+
+        Parameters
+        ----------
+        p : ndarray of shape (n_rows, n_classes)
+            The probabilities.
+
+        Returns
+        -------
+        p : ndarray of shape (n_rows, n_classes)
+        """
         return p if self.tempering_ is None else self.tempering_.transform(p)
 
     def predict_proba(self, X: Any) -> FloatArray:

@@ -194,6 +194,26 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
             part._fit_weights(own, rows)
         return dict(parts)
 
+    def fit_out_of_fold(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> FloatArray:
+        """Fit as `fit` does, and return the pool's out-of-fold class probabilities.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        p : ndarray of shape (n_used_rows, n_classes)
+            For the rows of positive weight. The members have not seen them; metrics, C, weights
+            and temperings have.
+        """
+        members, _ = self._fit_members(X, y, sample_weight)
+        p = np.stack([self.temperings_[one.name].transform(one.out_of_fold) for one in members])
+        return self._together(p)
+
     def member_names(self) -> list[str]:
         """Return the names of the members, before any is skipped."""
         return [name for name, _ in self._named_members()]
