@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from .ensemble.nested import NestedDichotomies
     from .ensemble.pool import PolychotomyPool
     from .ensemble.tempered_classifier import TemperedClassifier
+    from .multinomial import KernelMultinomialRegression
     from .persistence import load, save
     from .probabilistic_svc import ProbabilisticSVC
     from .tuning.compare_decoders import DecoderComparison, compare_decoders
@@ -93,6 +94,7 @@ __all__ = [
     "HammingDecoding",
     "Isotonic",
     "KernelLogisticRegression",
+    "KernelMultinomialRegression",
     "LearnedMetric",
     "LossDecoding",
     "Margins",
@@ -142,6 +144,7 @@ _LATER = {
     "MetricClassifier": "ensemble.metric_classifier",
     "NestedDichotomies": "ensemble.nested",
     "PolychotomyPool": "ensemble.pool",
+    "KernelMultinomialRegression": "multinomial",
     "ProbabilisticSVC": "probabilistic_svc",
     "TemperedClassifier": "ensemble.tempered_classifier",
     "TwoStepSearchCV": "tuning.search",

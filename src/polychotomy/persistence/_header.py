@@ -14,13 +14,20 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ..machines.kernel_machine import KernelMachine
+from ..multinomial import KernelMultinomialRegression
 from ..pipe.classifier import PolychotomyClassifier
 from ..probabilistic_svc import ProbabilisticSVC
 from ..tuning.search import TwoStepSearchCV
 from ._container import FORMAT
 from ._errors import ModelFileError
 
-OWN = (PolychotomyClassifier, ProbabilisticSVC, KernelMachine, TwoStepSearchCV)
+OWN = (
+    PolychotomyClassifier,
+    ProbabilisticSVC,
+    KernelMachine,
+    KernelMultinomialRegression,
+    TwoStepSearchCV,
+)
 
 
 def header_of(

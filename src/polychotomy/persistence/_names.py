@@ -23,7 +23,7 @@ OWN_PACKAGE = __name__.partition(".")[0]
 # The packages of classes that a model file may hold; some are imported only when needed.
 PACKAGES = (
     *("core", "kernels", "codes", "machines", "calibration", "decoding", "tempering"),
-    *("pipe", "tuning", "ensemble", "decisions", "probabilistic_svc", "tables"),
+    *("pipe", "tuning", "ensemble", "decisions", "probabilistic_svc", "multinomial", "tables"),
 )
 
 

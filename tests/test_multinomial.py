@@ -1,0 +1,92 @@
+"""Kernel multinomial logistic regression against scikit-learn, in files and in its checks."""
+
+import io
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_wine, make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.preprocessing import scale
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import polychotomy as pc
+from polychotomy.multinomial import C_VALUES
+
+X, Y = load_wine(return_X_y=True)
+X = scale(X)[::2]
+Y = Y[::2]
+NOISY = np.where(np.arange(len(Y)) % 6 == 0, (Y + 1) % 3, Y)
+WEIGHTS = np.random.default_rng(1).uniform(0.2, 3.0, len(Y))
+Machine = pc.KernelMultinomialRegression
+
+
+@parametrize_with_checks([Machine(C=1.0, landmarks=20, tol=1e-8)])
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+def test_it_is_logistic_regression_on_the_features(C, weights):
+    clf = Machine(C=C, gamma=0.05, landmarks=15, tol=1e-6).fit(X, NOISY, sample_weight=weights)
+    z = clf.landmarks_.features(X)
+    peer = LogisticRegression(C=C, solver="newton-cg", tol=1e-10, max_iter=1000)
+    peer.fit(z, NOISY, sample_weight=weights)
+    np.testing.assert_allclose(clf.predict_proba(X), peer.predict_proba(z), atol=5e-6)
+    assert abs(clf.intercept_.sum()) < 1e-9
+
+
+def test_C_is_the_best_on_a_held_out_fifth():
+    many, y = make_classification(600, 6, n_informative=4, n_classes=3, flip_y=0.2, random_state=1)
+    clf = Machine(landmarks=60).fit(many, y)
+    assert clf.C_ in C_VALUES
+    train, test = slice(0, 400), slice(400, None)
+    losses = {
+        C: log_loss(
+            y[test], Machine(C=C, landmarks=60).fit(many[train], y[train]).predict_proba(many[test])
+        )
+        for C in C_VALUES
+    }
+    assert losses[clf.C_] < min(losses.values()) + 0.05
+    # The start does not matter: the fit with the chosen C alone has the same answer.
+    alone = Machine(C=clf.C_, landmarks=60).fit(many, y)
+    np.testing.assert_allclose(clf.predict_proba(many), alone.predict_proba(many), atol=1e-3)
+
+
+def test_rare_classes_weights_of_zero_and_threads():
+    y = NOISY.copy()
+    y[0] = 9
+    clf = Machine(landmarks=20).fit(X, y)
+    assert clf.predict_proba(X).shape == (len(X), 4)
+    weights = WEIGHTS * (np.arange(len(Y)) % 2)
+    some = Machine(C=1.0, landmarks=20, tol=1e-7).fit(X[1::2], NOISY[1::2], WEIGHTS[1::2])
+    zero = Machine(C=1.0, landmarks=20, tol=1e-7, gamma=some.landmarks_.kernel.gamma)
+    np.testing.assert_allclose(
+        zero.fit(X, NOISY, weights).predict_proba(X), some.predict_proba(X), atol=1e-5
+    )
+    both = Machine(landmarks=20, n_jobs=2).fit(X, NOISY)
+    assert np.array_equal(
+        both.predict_proba(X), Machine(landmarks=20).fit(X, NOISY).predict_proba(X)
+    )
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear", "poly"])
+def test_every_kernel_dense_and_sparse_survives_a_file(kernel):
+    dense = Machine(C=1.0, kernel=kernel, landmarks=20, tol=1e-8).fit(X, Y)
+    thin = Machine(C=1.0, kernel=kernel, landmarks=20, tol=1e-8).fit(csr_matrix(X), Y)
+    np.testing.assert_allclose(thin.predict_proba(X), dense.predict_proba(X), atol=1e-5)
+    assert dense.score(X, Y) > 0.9
+    file = io.BytesIO()
+    pc.save(thin, file)
+    file.seek(0)
+    assert np.array_equal(pc.load(file).predict_proba(X), thin.predict_proba(X))
+
+
+def test_wrong_parameters_are_refused():
+    for wrong in ({"C": "best"}, {"C": 0.0}, {"landmarks": 0}, {"landmarks": None}, {"tol": 0.0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            Machine(**wrong).fit(X, Y)
+    with pytest.raises(ValueError, match="precomputed"):
+        Machine(kernel="precomputed").fit(X @ X.T, Y)
