@@ -150,5 +150,5 @@ def test_too_many_pairs_are_refused_with_what_to_use():
 def test_scores_that_do_not_fit_into_memory_are_refused_with_what_to_use(monkeypatch):
     monkeypatch.setattr(column_blocks, "free_memory", lambda: 10_000)
     model = Poly(pc.LSSVM(), calibrator="platt")
-    with pytest.raises(MemoryError, match=r"190 columns .*code='one_vs_rest' or code='nested'"):
+    with pytest.raises(MemoryError, match=r"190 columns, .*code='one_vs_rest' or code='nested'"):
         model.fit(X, Y)

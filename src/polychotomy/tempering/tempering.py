@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from ..core.checks import positive_number, probability_array, weight_array
-from ..core.empirical_bayes import ClassScores, fit_shrunk
+from ..core.empirical_bayes import fit_shrunk
 from ..core.math import softmax
 from ..core.registry import Part, register
 from ..core.state import Array, Field, Number
 from ..core.types import FloatArray, IntArray
+from ._slope_and_biases import SlopeAndBiases
 
 
 @register("slope_and_biases")
@@ -79,14 +80,8 @@ class Tempering(Part, BaseEstimator):
         """
         values, classes, row_weights = checked_rows(p, y, weights)
         z = centred_logs(values, positive_number(self.floor, "floor"))
-        n_classes = z.shape[1]
-        features = np.ones((*z.shape, 2))
-        features[:, :, 0] = z
-        design = np.zeros((2 * n_classes, 1 + n_classes))
-        design[::2, 0] = 1.0
-        design[1::2, 1:] = np.eye(n_classes)
-        model = ClassScores(features, classes, row_weights, design, offset=z)
-        fit = fit_shrunk(model, [np.array([0]), np.arange(1, 1 + n_classes)])
+        model = SlopeAndBiases(z, classes, row_weights)
+        fit = fit_shrunk(model, [np.array([0]), np.arange(1, model.n_parameters)])
         self.slope_ = 1.0 + float(fit.theta[0])
         self.biases_ = fit.theta[1:]
         self.strengths_ = fit.strengths

@@ -1,0 +1,168 @@
+"""Hundreds to a thousand classes: error, NLL, processor time and peak memory, beside peers.
+
+    python benchmarks/many_classes.py
+    python benchmarks/many_classes.py --classes 10 30 100 --methods ProbabilisticSVC SVC
+
+Every class is a unit Gaussian in 32 dimensions around a centre, and centres are grouped: sixteen
+classes share a group. Ten training rows and ten test rows a class. Every cell runs in a process of
+its own: "seconds" are processor time of fit and predict_proba (two columns), "MB" the peak memory
+beyond that of the imports. A method is skipped once it has taken longer than --limit. Results are
+kept in --store, and read from there when the script is run again. The last table has the growth
+exponents in the number of classes between the two largest numbers (rows grow in proportion to it).
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+CLASSES = (10, 30, 100, 300, 1000)
+ROWS, INPUTS, GROUP = 10, 32, 16
+
+
+def data(n_classes: int, part: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(n_classes)
+    groups = 2.0 * rng.standard_normal((-(-n_classes // GROUP), INPUTS))
+    centres = np.repeat(groups, GROUP, axis=0)[:n_classes]
+    centres = centres + 0.6 * rng.standard_normal((n_classes, INPUTS))
+    y = np.repeat(np.arange(n_classes), ROWS)
+    noise = np.random.default_rng([n_classes, part]).standard_normal((len(y), INPUTS))
+    return (centres[y] + noise) / np.sqrt(5.4), y
+
+
+def methods() -> dict[str, Any]:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import SVC
+
+    import polychotomy as pc
+
+    Poly = pc.PolychotomyClassifier
+    svm = {"sigma2": 10.0, "C": 3.0}
+    return {
+        "ProbabilisticSVC": pc.ProbabilisticSVC(gamma=0.05, C=3.0),
+        "SVC": SVC(probability=True, gamma=0.05, C=3.0, random_state=0),
+        "SVM nested": Poly(pc.SVM(**svm), pc.NestedCode("centroid"), tempering="auto"),
+        "NestedDichotomies": pc.NestedDichotomies(
+            pc.SVM(**svm), "random_pair", n_trees=5, random_state=0
+        ),
+        "LSSVM one-vs-rest": Poly(
+            pc.LSSVM(C=1.0, sigma2=10.0),
+            "one_vs_rest",
+            "none",
+            "shrunk_soft_max",
+            cv="leave_one_out",
+        ),
+        "SVM one-vs-rest": Poly(pc.SVM(**svm), "one_vs_rest", "platt", "code_coupling"),
+        "OneVsRest(logistic)": OneVsRestClassifier(LogisticRegression(C=10.0, max_iter=500)),
+        "logistic": LogisticRegression(C=10.0, max_iter=500),
+        "forest": RandomForestClassifier(200, random_state=0),
+    }
+
+
+def measure(name: str, n_classes: int) -> dict[str, float]:
+    warnings.simplefilter("ignore")
+    X, y = data(n_classes, 0)
+    X_test, y_test = data(n_classes, 1)
+    model = methods()[name]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = process_time()
+    model.fit(X, y)
+    fitted = process_time()
+    p = model.predict_proba(X_test)
+    end = process_time()
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    truth = np.maximum(p[np.arange(len(y_test)), y_test], 1e-15)
+    return {
+        "error": float((p.argmax(axis=1) != y_test).mean()),
+        "nll": float(-np.log(truth).mean()),
+        "fit": fitted - start,
+        "predict": end - fitted,
+        "mb": (after - before) / 1024,
+    }
+
+
+def run(name: str, n_classes: int) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--cell", name, str(n_classes)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return json.loads(done.stdout.splitlines()[-1])
+    lines = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
+    return {"refused": lines[-1][:200]}
+
+
+def table(found: dict[tuple[str, int], dict[str, Any]], classes: list[int]) -> None:
+    for n_classes in classes:
+        print(f"\n{n_classes} classes, {ROWS * n_classes} rows")
+        print(f"  {'':<22}{'error':>8}{'NLL':>8}{'fit s':>9}{'predict s':>11}{'MB':>8}")
+        for (name, of), cell in found.items():
+            if of != n_classes:
+                continue
+            if "refused" in cell:
+                print(f"  {name:<22}{cell['refused']}")
+                continue
+            print(
+                f"  {name:<22}{cell['error']:>8.3f}{cell['nll']:>8.3f}{cell['fit']:>9.2f}"
+                f"{cell['predict']:>11.2f}{cell['mb']:>8.0f}"
+            )
+    print(
+        f"\ngrowth exponents in the number of classes\n  {'':<22}{'fit':>7}{'predict':>9}{'MB':>6}"
+    )
+    for name in dict.fromkeys(name for name, _ in found):
+        known = [m for m in classes if "fit" in found.get((name, m), {})]
+        if len(known) < 2:
+            continue
+        low, high = (found[name, m] for m in known[-2:])
+        growth = [
+            np.log(high[key] / max(low[key], 1e-3)) / np.log(known[-1] / known[-2])
+            for key in ("fit", "predict", "mb")
+        ]
+        between = f"{known[-2]} to {known[-1]}"
+        print(f"  {name:<22}{growth[0]:>7.1f}{growth[1]:>9.1f}{growth[2]:>6.1f}  ({between})")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--classes", type=int, nargs="+", default=list(CLASSES))
+    parser.add_argument("--methods", nargs="+", default=list(methods()))
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds for one cell")
+    parser.add_argument("--store", type=Path, help="a file of results, to resume from")
+    parser.add_argument("--cell", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.cell:
+        print(json.dumps(measure(arguments.cell[0], int(arguments.cell[1]))))
+        return
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    if arguments.store and arguments.store.exists():
+        for line in arguments.store.read_text().splitlines():
+            cell = json.loads(line)
+            found[cell["method"], cell["classes"]] = cell
+    for n_classes in arguments.classes:
+        for name in arguments.methods:
+            if (name, n_classes) in found:
+                continue
+            slow = [
+                cell
+                for (of, m), cell in found.items()
+                if of == name and m < n_classes and cell.get("fit", 0.0) > arguments.limit / 10
+            ]
+            cell = {"refused": "skipped: too slow"} if slow else run(name, n_classes)
+            found[name, n_classes] = cell
+            if arguments.store:
+                with arguments.store.open("a") as file:
+                    file.write(json.dumps({"method": name, "classes": n_classes, **cell}) + "\n")
+    order = {name: place for place, name in enumerate(arguments.methods)}
+    wanted = {key: cell for key, cell in found.items() if key[0] in order}
+    table(dict(sorted(wanted.items(), key=lambda one: order[one[0][0]])), arguments.classes)
+
+
+if __name__ == "__main__":
+    main()
