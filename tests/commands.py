@@ -84,3 +84,13 @@ class Commands:
         self._server.stdin.close()
         self._server.wait(20)
         self._server.stdout.close()
+
+
+def options_of(command):
+    """Return the options of a command, from the program itself."""
+    import typer.main
+
+    from polychotomy.cli import app
+
+    found = typer.main.get_command(app).commands[command]
+    return {name for parameter in found.params for name in parameter.opts}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,6 +72,22 @@ Weights = Annotated[
     str | None,
     typer.Option("--weights", metavar="COLUMN", help="How much each row counts: a number."),
 ]
+Bins = Annotated[
+    int | None,
+    typer.Option(
+        "--bins", metavar="N", help="Cut a target of numbers into N ranges with as many rows each."
+    ),
+]
+MergeSpellings = Annotated[
+    bool,
+    typer.Option(
+        "--merge-spellings",
+        help="Classes that differ only in upper case, spaces, _, - and points are one.",
+    ),
+]
+Unique = Annotated[
+    bool, typer.Option("--unique", help="Use rows that occur several times only once.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Seed = Annotated[int, typer.Option(help="Seeds the splits and the methods.")]
 Jobs = Annotated[
@@ -97,19 +113,22 @@ def load_data(
     category: Iterable[str] | None = None,
     text: Iterable[str] | None = None,
     missing: Iterable[str] | None = None,
-    **aside: str | None,
+    **more: Any,
 ) -> Loaded:
-    """Read a table, and print notes about it.
+    """Read a table, and print notes and warnings about it.
 
-    `aside` names the columns of groups, order and weights.
+    `more` are further parameters of `read_table`: groups, order, weights, bins, merge_spellings
+    and unique.
     """
-    from ..tables import TableError, check_classes, read_table
+    from ..tables import TableError, check_classes, read_table, table_warnings
 
     options: dict[str, Any] = {"drop": drop, "keep": keep, "category": category, "text": text}
     options = {name: list(value or ()) for name, value in options.items()}
     if missing is not None:
         options["missing"] = list(missing)
-    options |= {role: column for role, column in aside.items() if column is not None}
+    options |= {
+        name: value for name, value in more.items() if value is not None and value is not False
+    }
     if is_built_in(data):
         loaded = _built_in(data, target, options)
     else:
@@ -121,8 +140,13 @@ def load_data(
         table = read_table(data, target, **options)
         title = "standard input" if data == "-" else Path(data).name
         loaded = Loaded(table, title, _reading_code(data, target, options))
-    for note in loaded.table.notes:
+    table = loaded.table
+    warned = () if is_built_in(data) else table_warnings(table)
+    loaded = replace(loaded, table=replace(table, notes=(*table.notes, *warned)))
+    for note in table.notes:
         tell(note)
+    for warning in warned:
+        tell(f"warning: {warning}")
     # Classes with one row are learned, but not judged.
     check_classes(loaded.table.y, loaded.table.schema.target, least=1)
     return loaded

@@ -11,6 +11,7 @@ import typer
 
 from ._console import names, print_json, show, tell
 from ._data import (
+    Bins,
     Category,
     Data,
     Drop,
@@ -19,11 +20,13 @@ from ._data import (
     Json,
     Keep,
     Loaded,
+    MergeSpellings,
     Missing,
     Order,
     Seed,
     Target,
     Text,
+    Unique,
     Weights,
     load_data,
     seconds_of,
@@ -89,6 +92,9 @@ def compare(
     groups: Groups = None,
     order: Order = None,
     weights: Weights = None,
+    bins: Bins = None,
+    merge_spellings: MergeSpellings = False,
+    unique: Unique = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -117,8 +123,9 @@ def compare(
     if report is not None:
         files.refuse(report)
     prepare_workers(data)
-    aside = {"groups": groups, "order": order, "weights": weights}
-    loaded = load_data(data, target, drop, keep, category, text, missing, **aside)
+    more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
+    more |= {"merge_spellings": merge_spellings, "unique": unique}
+    loaded = load_data(data, target, drop, keep, category, text, missing, **more)
     found = compare_methods(
         loaded.table.X,
         loaded.table.y,

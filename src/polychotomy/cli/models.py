@@ -16,6 +16,7 @@ import typer
 from ._adapting import adapted, read_twice
 from ._console import json_text, print_json, show, shown_on_terminal, tell
 from ._data import (
+    Bins,
     Category,
     Data,
     Drop,
@@ -24,11 +25,13 @@ from ._data import (
     Json,
     Keep,
     Loaded,
+    MergeSpellings,
     Missing,
     Order,
     Seed,
     Target,
     Text,
+    Unique,
     Weights,
     built_in_frame,
     is_built_in,
@@ -87,6 +90,9 @@ def fit(
     groups: Groups = None,
     order: Order = None,
     weights: Weights = None,
+    bins: Bins = None,
+    merge_spellings: MergeSpellings = False,
+    unique: Unique = False,
     costs: CostsFile = None,
     reject_cost: RejectCost = None,
     answered: Answered = None,
@@ -137,8 +143,9 @@ def fit(
         raise ValueError(
             "--groups and --order are for choosing a method; without --method they are used."
         )
-    aside = {"groups": groups, "order": order, "weights": weights}
-    loaded = load_data(data, target, drop, keep, category, text, missing, **aside)
+    more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
+    more |= {"merge_spellings": merge_spellings, "unique": unique}
+    loaded = load_data(data, target, drop, keep, category, text, missing, **more)
     name = choose([method])[0].name if method else _recommended(loaded, clock, seed, jobs)
     table = loaded.table
     _check_wishes(wanted, table)
@@ -478,7 +485,7 @@ def evaluate(
     for matched, others in _pieces(data, opened.schema, extra, unseen):
         known = others[name].notna().to_numpy()  # "NA" may be a class
         aside.add(others, known)
-        labels.append(others[name][known])
+        labels.append(opened.schema.true_labels(others[name][known], opened.model.classes_))
         if known.any():
             parts.append(_scores(opened.model, matched[known]))
             prices.append(cost_columns(plan, matched[known], others[known]))

@@ -12,6 +12,7 @@ from ._labels import check_classes, class_labels
 from ._reading import is_table_path, open_table
 from ._schema import TableSchema, matched_pieces
 from ._table import Table, read_table, table_of_frame
+from ._warnings import table_warnings
 from ._writing import TableWriter, spreadsheet_safe, whole_file
 
 __all__ = [
@@ -32,5 +33,6 @@ __all__ = [
     "read_table",
     "spreadsheet_safe",
     "table_of_frame",
+    "table_warnings",
     "whole_file",
 ]

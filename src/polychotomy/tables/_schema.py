@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,9 @@ from ._columns import KINDS, Column
 from ._content import MISSING, Content, content_of
 from ._dates import ISO, is_format, parse_dates
 from ._encoding import MISSING_CATEGORY, encoder
-from ._errors import TableError, frame_of
+from ._errors import TableError, frame_of, pandas_module
 from ._files import PIECE_ROWS, TableFile
+from ._labels import Labels, class_labels, spelling
 from ._numbers import parse_numbers
 
 EARLIER_MISSING = ("?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "<NA>")
@@ -34,6 +35,8 @@ class TableSchema:
         Texts that mean a missing value; the empty field always does.
     n_classes : int
         The number of classes; 0 if it is not known.
+    labels : Labels
+        How the fields of the target become classes.
 
     Examples
     --------
@@ -55,6 +58,7 @@ class TableSchema:
     columns: tuple[Column, ...]
     missing: tuple[str, ...] = MISSING
     n_classes: int = 0
+    labels: Labels = field(default_factory=Labels)
 
     @property
     def names(self) -> list[str]:
@@ -136,10 +140,47 @@ class TableSchema:
                     unseen[column.name] = sorted(new)
         return frame_of(found, len(frame)), unseen
 
+    def true_labels(self, values: Any, classes: Any, decimal: str = ".") -> Any:
+        """Return the classes of labelled rows, as the model names them.
+
+        Parameters
+        ----------
+        values : Series
+            The column with the classes; none missing.
+        classes : array-like
+            The classes that the model knows.
+        decimal : str
+            The decimal point of numbers that are strings.
+
+        Returns
+        -------
+        labels : Series of str
+        """
+        content = content_of(values, ())
+        if self.labels.edges:
+            words = class_labels(content, decimal, labels=self.labels).astype(object)
+        elif self.labels.merge_spellings:
+            known = {spelling(str(label)): str(label) for label in classes}
+            texts = content.as_texts()
+            named = [known.get(spelling(text), text) for text in texts.texts.tolist()]
+            words = texts.spread(np.array(named, dtype=object))
+        else:
+            words = content.words()
+        return pandas_module().Series(words, dtype=object)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as values that JSON can hold, for a model file."""
         columns = [_column_to_store(column) for column in self.columns]
-        return {"target": self.target, "columns": columns, "missing": list(self.missing)}
+        stored: dict[str, Any] = {
+            "target": self.target,
+            "columns": columns,
+            "missing": list(self.missing),
+        }
+        if self.labels.edges:
+            stored["edges"] = list(self.labels.edges)
+        if self.labels.merge_spellings:
+            stored["merge_spellings"] = True
+        return stored
 
     @classmethod
     def from_dict(cls, stored: Any) -> TableSchema:
@@ -159,15 +200,25 @@ class TableSchema:
             # Files of earlier versions do not have the markers, which were these.
             missing = tuple(stored.get("missing", EARLIER_MISSING))
             target = stored["target"]
+            labels = _stored_labels(stored)
         except (KeyError, TypeError, AttributeError):
-            columns, missing, target = (), (), None
+            columns, missing, target, labels = (), (), None, Labels()
         plain = isinstance(target, str) and all(isinstance(text, str) for text in missing)
         if not plain or not columns:
             raise TableError(
                 "This model file does not say which columns it was trained on; make it with "
                 "`polychotomy fit`."
             )
-        return cls(target, columns, missing)
+        return cls(target, columns, missing, labels=labels)
+
+
+def _stored_labels(stored: Mapping[str, Any]) -> Labels:
+    edges, merged = stored.get("edges", []), stored.get("merge_spellings", False)
+    plain = isinstance(edges, list) and all(type(edge) in (int, float) for edge in edges)
+    rising = plain and edges == sorted(set(edges)) and np.isfinite(edges).all()
+    if not rising or not isinstance(merged, bool):
+        raise TypeError
+    return Labels(tuple(edges), merged)
 
 
 def _column_to_store(column: Column) -> dict[str, Any]:

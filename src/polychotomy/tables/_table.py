@@ -18,7 +18,7 @@ from ._content import MISSING, content_of, rows_of
 from ._dialect import looks_like_data
 from ._errors import TableError, frame_of
 from ._files import TableFile
-from ._labels import class_labels
+from ._labels import Labels, class_labels, find_edges
 from ._notes import column_notes
 from ._reading import open_table
 from ._schema import TableSchema
@@ -80,6 +80,9 @@ def read_table(
     groups: str | None = None,
     order: str | None = None,
     weights: str | None = None,
+    bins: int | None = None,
+    merge_spellings: bool = False,
+    unique: bool = False,
 ) -> Table:
     r"""Read a table and infer what its columns hold.
 
@@ -105,6 +108,12 @@ def read_table(
     groups, order, weights : str, default=None
         Columns that are no inputs: rows with the same value belong together; when a row was, a
         number or a date; how much a row counts.
+    bins : int, default=None
+        Cut a target of numbers into so many ranges, with about the same number of rows each.
+    merge_spellings : bool, default=False
+        Whether classes that differ only in upper case, spaces, ``_``, ``-`` and points are one.
+    unique : bool, default=False
+        Use rows that occur several times, class and all, only once.
 
     Returns
     -------
@@ -131,9 +140,18 @@ def read_table(
         _check_target(file, target)
         aside: dict[str, Any] = {"groups": groups, "order": order, "weights": weights}
         _check_known(file, **options, **{role: [name] for role, name in aside.items() if name})
-        frame = file.read(words={target, *category, *text})
+        frame = file.read(words={*([target] if bins is None else []), *category, *text})
     table = table_of_frame(
-        frame, target, missing=missing, decimal=file.decimal, where=file.name, **options, **aside
+        frame,
+        target,
+        missing=missing,
+        decimal=file.decimal,
+        where=file.name,
+        bins=bins,
+        merge_spellings=merge_spellings,
+        unique=unique,
+        **options,
+        **aside,
     )
     return replace(table, notes=(*file.notes, *table.notes)) if file.notes else table
 
@@ -150,6 +168,9 @@ def table_of_frame(
     groups: str | None = None,
     order: str | None = None,
     weights: str | None = None,
+    bins: int | None = None,
+    merge_spellings: bool = False,
+    unique: bool = False,
     decimal: str = ".",
     where: str = "The table",
 ) -> Table:
@@ -159,7 +180,7 @@ def table_of_frame(
     ----------
     frame : DataFrame
         The table.
-    target, drop, keep, category, text, missing, groups, order, weights
+    target, drop, keep, category, text, missing, groups, order, weights, bins
         As in `read_table`.
     decimal : str
         The decimal point of numbers that are strings.
@@ -192,7 +213,9 @@ def table_of_frame(
         frame, classes = frame[labelled], rows_of(classes, labelled)
     if not labelled.any():
         raise TableError(f"No row of {where} has a class in {target!r}.")
-    y = class_labels(classes, decimal, where)
+    edges = () if bins is None else find_edges(classes, bins, decimal)
+    labels = Labels(edges, merge_spellings, classes=target in {*category})
+    y = class_labels(classes, decimal, where, labels)
     markers = tuple(dict.fromkeys(one.strip() for one in missing))
     rows = np.flatnonzero(labelled) + 1
     dropped = {target, *drop, groups, order, weights}
@@ -219,8 +242,30 @@ def table_of_frame(
         raise TableError(
             f"{where} has no column to learn from except {target!r}. {' '.join(notes)}".strip()
         )
-    schema = TableSchema(target, used, markers, n_classes)
-    return Table(frame_of(X, len(rows)), y, rows, schema, tuple(notes), **aside.arrays())
+    schema = TableSchema(target, used, markers, n_classes, labels)
+    table = Table(frame_of(X, len(rows)), y, rows, schema, tuple(notes), **aside.arrays())
+    return without_copies(table) if unique else table
+
+
+def without_copies(table: Table) -> Table:
+    """Return the table with rows that occur several times, class and all, only once."""
+    with_class = table.X.assign(**{"": table.y})
+    first = ~with_class.duplicated().to_numpy()
+    count = int((~first).sum())
+    if not count:
+        return table
+    note = f"{count} {'row occurs' if count == 1 else 'rows occur'} again, class and all: skipped."
+    aside: dict[str, Any] = {
+        role: None if values is None else values[first]
+        for role, values in (
+            ("groups", table.groups),
+            ("order", table.order),
+            ("weights", table.weights),
+        )
+    }
+    X = table.X[first].reset_index(drop=True)
+    notes = (*table.notes, note)
+    return replace(table, X=X, y=table.y[first], rows=table.rows[first], notes=notes, **aside)
 
 
 def _check_target(file: TableFile, target: str) -> None:
