@@ -3,6 +3,7 @@
 from ._candidates import Candidate, candidates, default_names
 from ._compare import compare_methods, tuned_pipeline
 from ._comparison import MethodComparison
+from ._decisions import ComparedDecisions, compared_decisions
 from ._evaluation import Evaluation, evaluate_labels
 from ._explaining import RowExplanation, explain_row
 from ._judging import HeldOut
@@ -11,6 +12,7 @@ from ._report import html_report
 
 __all__ = [
     "Candidate",
+    "ComparedDecisions",
     "Conditions",
     "Evaluation",
     "HeldOut",
@@ -18,6 +20,7 @@ __all__ = [
     "RowExplanation",
     "candidates",
     "compare_methods",
+    "compared_decisions",
     "default_names",
     "evaluate_labels",
     "explain_row",

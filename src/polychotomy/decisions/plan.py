@@ -196,7 +196,7 @@ class DecisionPlan:
         if self.reject_cost is not None or self.threshold is not None:
             found["rejected"] = ~self._chosen(probability, X)[1]
         if self.set_thresholds is not None:
-            found["set"] = [self.classes[one].tolist() for one in self._sets(probability)]
+            found["set"] = [self.classes[one].tolist() for one in self.sets(probability)]
         return found
 
     def report(self, p: Any, y: IntArray, X: Any = None) -> DecisionReport:
@@ -233,7 +233,7 @@ class DecisionPlan:
         sets = None
         if self.set_thresholds is not None:
             labels = np.arange(len(self.classes))
-            found = set_report(self._sets(probability), y, labels)
+            found = set_report(self.sets(probability), y, labels)
             sets = SetReport(**{**vars(found), "classes": self.classes})
         area = curve_of(wrong, probability.max(axis=1)).area
         return DecisionReport(cost, plain, share_answered, error, area, sets)
@@ -260,8 +260,20 @@ class DecisionPlan:
         least: FloatArray = -self.costs.expected(p, X).min(axis=1)
         return least
 
-    def _sets(self, p: FloatArray) -> NDArray[np.bool_]:
-        assert self.set_thresholds is not None
+    def sets(self, p: FloatArray) -> NDArray[np.bool_]:
+        """Return which classes are in the set of each row.
+
+        Parameters
+        ----------
+        p : ndarray of shape (n_rows, n_classes)
+            Class probabilities.
+
+        Returns
+        -------
+        sets : ndarray of bool of shape (n_rows, n_classes)
+        """
+        if self.set_thresholds is None:
+            raise ValueError("This plan has no sets; give their coverage.")
         found: NDArray[np.bool_] = with_likeliest(sets_of(1.0 - p, self.set_thresholds), p)
         return found
 

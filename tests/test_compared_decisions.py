@@ -1,0 +1,76 @@
+"""Methods ranked by what their decisions come to, against plain loops over the test rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+
+from polychotomy.compare import compare_methods, compared_decisions
+from polychotomy.compare._decision_section import decision_section
+from polychotomy.decisions import risk_coverage
+
+COSTS = [[0, 1, 1, 0.3], [5, 0, 1, 0.3], [9, 1, 0, 0.3]]
+ACTIONS = ("a", "b", "c", "ask")
+BY_LABEL = {k: dict(zip(ACTIONS, row, strict=True)) for k, row in enumerate(COSTS)}
+
+
+@pytest.fixture(scope="module")
+def found():
+    X, y = load_wine(return_X_y=True)
+    return compare_methods(X[:, :3], y, ["logistic", "PWC_PSVM", "MWV_SVM"], n_splits=3, n_jobs=1)
+
+
+def test_costs_are_those_of_a_plain_loop(found):
+    decided = compared_decisions(found, costs=BY_LABEL)
+    assert {row["method"] for row in decided.rows} == {"logistic", "PWC_PSVM"}
+    for row in decided.rows:
+        splits = []
+        for run in found.held_out[row["method"]]:
+            paid = []
+            for i, p in zip(run.rows, run.p, strict=True):
+                expected = [sum(p[k] * COSTS[k][a] for k in range(3)) for a in range(4)]
+                paid.append(COSTS[found.y[i]][int(np.argmin(expected))])
+            splits.append(np.mean(paid))
+        assert row["cost"] == pytest.approx(np.mean(splits))
+    costs = [row["cost"] for row in decided.rows]
+    assert costs == sorted(costs)
+    assert decided.rows[0]["difference"] == 0.0
+    assert decided.rows[1]["difference"] == pytest.approx(costs[1] - costs[0])
+
+
+def test_without_costs_the_area_ranks(found):
+    decided = compared_decisions(found, answered=0.7, sets=0.9)
+    assert decided.criterion == "area"
+    for row in decided.rows:
+        rows, _, p = found.pooled(row["method"])
+        curve = decided.curves[row["method"]]
+        assert curve.area == pytest.approx(risk_coverage(found.y[rows], p, range(3)).area)
+        assert 0.6 < row["answered"] < 0.8
+        assert 0.8 < row["set_coverage"] < 1.0
+        assert row["error_answered"] < found.figures("error")[row["method"]].mean()
+    assert decided.sets.counts.sum() == len(found.pooled("logistic")[0])
+    assert decided.recommended in ("logistic", "PWC_PSVM")
+
+
+def test_text_json_and_page(found):
+    from markupsafe import Markup
+
+    decided = compared_decisions(found, reject_cost=0.2, sets=0.9)
+    text = str(decided)
+    for words in ("ranked by mean cost", "PWC_PSVM", "set size", "best"):
+        assert words in text
+    assert decided.to_dict()["ranking"][0]["cost"] > 0
+    section = decision_section(decided, Markup)
+    assert section["chart"].startswith("<svg")
+    assert len(section["lines"]) == 2
+    assert section["sets"]["classes"][0][0] == "0"
+
+
+def test_bad_input(found):
+    with pytest.raises(ValueError, match="no row for class 2"):
+        compared_decisions(found, costs={0: {"a": 1}, 1: {"a": 1}})
+    columns = {k: {"a": "price", "b": 1} for k in range(3)}
+    with pytest.raises(ValueError, match="give the inputs as X"):
+        compared_decisions(found, costs=columns)
+    X = pd.DataFrame({"price": np.linspace(0, 2, 178)})
+    assert compared_decisions(found, costs=columns, X=X).rows[0]["cost"] > 0
