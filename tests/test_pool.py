@@ -18,9 +18,17 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import polychotomy as pc
+from polychotomy.core.empirical_bayes import fit_shrunk
+from polychotomy.core.math import softmax
 from polychotomy.ensemble.members import Rows, fit_members
 from polychotomy.ensemble.pool import default_members, expected_total, ls_members, within_budget
-from polychotomy.ensemble.pooling import PSEUDO_COUNTS, geometric_mean, mixture_weights
+from polychotomy.ensemble.pooling import (
+    PSEUDO_COUNTS,
+    fit_log_linear,
+    geometric_mean,
+    log_linear_model,
+    mixture_weights,
+)
 
 ALL_X, ALL_y = load_wine(return_X_y=True)
 X, y, NEW = ALL_X[::2, :6], ALL_y[::2], ALL_X[1::2, :6]
@@ -63,9 +71,10 @@ def test_the_answer_is_the_mean_of_both_means():
         for name, member in pool.members_.items()
     ]
     a, b = pool.weights_.values()
-    product = tempered[0] ** a * tempered[1] ** b
-    geometric = pool.tempering_.transform(product / product.sum(axis=1, keepdims=True))
-    wanted = 0.5 * (a * tempered[0] + b * tempered[1] + geometric)
+    c, d = pool.log_linear_.slopes
+    product = tempered[0] ** c * tempered[1] ** d * np.exp(pool.log_linear_.biases)
+    log_linear = product / product.sum(axis=1, keepdims=True)
+    wanted = 0.5 * (a * tempered[0] + b * tempered[1] + log_linear)
     p = pool.predict_proba(NEW)
     np.testing.assert_allclose(p, wanted, atol=1e-12)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
@@ -214,6 +223,54 @@ def test_pools_are_refused_where_methods_share_machines():
         pc.MethodSweep(["PWC_PSVM", "LS2"]).fit(X, y)
     with pytest.raises(ValueError, match="POOL has machines of its own"):
         pc.recipe("POOL", machine=pc.SVM())
+
+
+def opinions(seed=0, n_rows=300):
+    """Draw the truth, two members that see half of it each, and one that knows nothing."""
+    rng = np.random.default_rng(seed)
+    parts = rng.normal(size=(2, n_rows, 3))
+    labels = (parts.sum(axis=0) * 1.5 + rng.gumbel(size=(n_rows, 3))).argmax(axis=1)
+    return softmax(np.stack([*(1.5 * parts), rng.normal(size=(n_rows, 3))])), labels
+
+
+def test_log_linear_pools_minimise_the_penalised_likelihood():
+    p, labels = opinions()
+    v = np.random.default_rng(1).uniform(0.0, 2.0, len(labels))
+    pool = fit_log_linear(p, labels, v)
+    model, groups = log_linear_model(p, labels, v)
+    l_d, l_u, l_b = fit_shrunk(model, groups).strengths
+    logs = np.log(p) - np.log(p).mean(axis=2, keepdims=True)
+
+    def objective(theta):
+        d, u, b = theta[0], theta[1:4], theta[4:]
+        scores = sum(((1 + d) / 3 + u[m]) * logs[m] for m in range(3)) + b
+        losses = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(labels)), labels]
+        return v @ losses + 0.5 * (l_d * d**2 + l_u * u @ u + l_b * b @ b)
+
+    best = minimize(objective, np.zeros(7), method="BFGS", options={"gtol": 1e-7})
+    np.testing.assert_allclose(pool.slopes, (1 + best.x[0]) / 3 + best.x[1:4], atol=1e-4)
+    np.testing.assert_allclose(pool.biases, best.x[4:], atol=1e-4)
+    step = 1e-6 * np.eye(7)
+    theta = np.linspace(-0.2, 0.2, 7)
+    slopes = [(model.value(theta + e) - model.value(theta - e)) / 2e-6 for e in step]
+    np.testing.assert_allclose(model.derivatives(theta)[0], slopes, atol=1e-4)
+
+
+def test_log_linear_pools_let_a_member_go_that_knows_nothing():
+    p, labels = opinions(n_rows=3000)
+    first, second, noise = fit_log_linear(p, labels, None).slopes
+    assert abs(noise) < 0.1
+    assert min(first, second) > 0.8  # their evidence adds up, where a mean would halve it
+    same = fit_log_linear(np.stack([p[0], p[0]]), labels, None).slopes
+    np.testing.assert_allclose(same[0], same[1], atol=1e-6)
+
+
+def test_pools_of_earlier_files_still_answer():
+    pool = pc.PolychotomyPool([LS, BAYES]).fit(X, y)
+    wanted = pool.predict_proba(NEW)
+    del pool.log_linear_
+    pool.tempering_ = pc.Tempering().fit(wanted[:3], [0, 1, 2])
+    assert np.isfinite(pool.predict_proba(NEW)).all()
 
 
 def test_geometric_means_of_nothing_are_finite():

@@ -1,5 +1,6 @@
 """Kernels, Gram matrices that many problems share, rows on demand, landmarks and features."""
 
+from .anova import Anova
 from .base import Kernel, OnDemand
 from .distances import (
     city_block_distances,
@@ -24,6 +25,7 @@ from .sigmoid import Sigmoid
 
 __all__ = [
     "BLOCK_ENTRIES",
+    "Anova",
     "CachedRows",
     "FeatureBlock",
     "FeatureRows",
