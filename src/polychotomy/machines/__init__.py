@@ -9,6 +9,7 @@ from .base import (
     LeftOut,
     Machine,
     TrainingOptions,
+    fitted_types,
     guessed_seconds,
 )
 from .klr.machine import KernelLogisticRegression
@@ -28,5 +29,6 @@ __all__ = [
     "LeftOut",
     "Machine",
     "TrainingOptions",
+    "fitted_types",
     "guessed_seconds",
 ]

@@ -164,6 +164,13 @@ class ColumnMachine(Protocol):
         ...
 
 
+def fitted_types(machine: Any) -> tuple[type, ...]:
+    """Return the types of the fitted objects of a machine; a few have more than one."""
+    single = getattr(machine, "fitted_type", None)
+    found: tuple[type, ...] = getattr(machine, "fitted_types", () if single is None else (single,))
+    return found
+
+
 @dataclass(frozen=True)
 class LeftOut:
     """Scores of training rows from machines trained without them.

@@ -15,7 +15,8 @@ from ..core.checks import check_sparse, one_of, refuse_weightless_classes, weigh
 from ..core.state import INPUTS, Field, Holds, Labels, Sizes, require
 from ..core.types import FloatArray, IntArray, SignArray
 from ..kernels import Kernel, RowSource, kernel_class, settle_kernel
-from .base import Machine, TrainingOptions
+from .auto import EXACT_ROWS, AutoColumns, LeavingAutoColumns
+from .base import Machine, TrainingOptions, fitted_types
 from .feature_blocks import feature_seconds
 from .feature_columns import FeatureColumns
 from .kernel_columns import KernelColumns
@@ -30,7 +31,7 @@ KERNEL_PARAMETERS: Mapping[str, Rule] = {
     "coef0": number(-np.inf),
 }
 LANDMARK_PARAMETERS: Mapping[str, Rule] = {
-    "landmarks": whole(1) | NOTHING,
+    "landmarks": whole(1) | one_of_these("auto") | NOTHING,
     "landmark_choice": one_of_these("pivoted_cholesky", "uniform", "k_means++"),
 }
 
@@ -49,6 +50,10 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
     degree: Any
     coef0: Any
     C: Any
+    landmarks: Any
+    landmark_choice: Any
+    # Whether it needs no Gram matrix of all rows, so that many rows are only slow.
+    exact_on_demand: ClassVar[bool] = False
 
     # With scikit-learn's metadata routing, weights reach our machines without being asked for:
     # users of a recipe or a pool cannot reach the machine inside to ask.
@@ -83,21 +88,41 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
 
     def expected_seconds(self, n_rows: int) -> float:
         """Return a rough estimate of the time for tuning and training on one core."""
-        landmarks = getattr(self, "landmarks", None)
-        if landmarks is not None:
-            return 20.0 * feature_seconds(n_rows, landmarks)
+        number = self.landmarks_for(n_rows)
+        if number is not None:
+            return 20.0 * feature_seconds(n_rows, number)
         return 4e-6 * n_rows**2
 
     def check_state(self, sizes: Sizes) -> None:
         """Check that there is one trained column, for two classes."""
         require(sizes["M"] == 2, self, "does not have two classes")
-        known = type(self._fitted) is self.as_columns().fitted_type and sizes.get("T") == 1
+        known = type(self._fitted) in fitted_types(self.as_columns()) and sizes.get("T") == 1
         require(known and self._fitted.trained.all(), self, "is not trained")
         self._fitted.check_inputs(sizes["d"])
 
     def as_columns(self) -> Any:
         """Return the machine in the form that `PolychotomyClassifier` trains."""
+        if self.landmarks is None:
+            return self.exact_columns()
+        if not isinstance(self.landmarks, str):
+            return self.feature_columns()
+        leaves = hasattr(self.exact_columns(), "leave_one_out_scores")
+        return LeavingAutoColumns(self) if leaves else AutoColumns(self)
+
+    def exact_columns(self) -> Any:
+        """Return the machine that reads the kernel of all rows."""
         raise NotImplementedError
+
+    def feature_columns(self) -> Any:
+        """Return the machine that reads features of landmarks."""
+        raise NotImplementedError
+
+    def landmarks_for(self, n_rows: int) -> int | None:
+        """Return a guess of the number of landmarks for some rows; None if it is exact."""
+        if isinstance(self.landmarks, str):
+            return None if n_rows <= EXACT_ROWS else 1000
+        number: int | None = self.landmarks
+        return number
 
     def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
         """Return the kernel with its parameters fixed for the training rows."""
@@ -224,12 +249,13 @@ class IterativeKernelMachine(KernelMachine):
 
     memory_limit: Any
 
-    landmarks: Any
+    def exact_columns(self) -> KernelColumns:
+        """Return the machine that reads the kernel of all rows."""
+        return KernelColumns(self, self.probabilistic)
 
-    def as_columns(self) -> KernelColumns | FeatureColumns:
-        """Return the machine in the form that `PolychotomyClassifier` trains."""
-        kind = KernelColumns if self.landmarks is None else FeatureColumns
-        return kind(self, self.probabilistic)
+    def feature_columns(self) -> FeatureColumns:
+        """Return the machine that reads features of landmarks."""
+        return FeatureColumns(self, self.probabilistic)
 
     @property
     def n_iter_(self) -> int:

@@ -15,7 +15,14 @@ from ..core.margins import Margins
 from ..core.registry import stored
 from ..core.state import Array, Field, Holds, Indices, Sizes, require
 from ..core.types import FloatArray, IntArray, SignArray
-from ..machines import ColumnMachine, FollowsPath, LeavesOneOut, LeftOut, TrainingOptions
+from ..machines import (
+    ColumnMachine,
+    FollowsPath,
+    LeavesOneOut,
+    LeftOut,
+    TrainingOptions,
+    fitted_types,
+)
 from .folds import FoldRows, Splits
 
 
@@ -178,7 +185,7 @@ class NestedScorer:
 
 def check_solution(owner: BinaryMachines | NestedScorer) -> None:
     """Check that a solution has the type that its machine produces."""
-    known = type(owner.fitted) is getattr(owner.machine, "fitted_type", None)
+    known = type(owner.fitted) in fitted_types(owner.machine)
     require(known, owner, "has machines that do not belong to their solutions")
 
 

@@ -58,11 +58,12 @@ class LSSVM(KernelMachine):
         The largest size in bytes of Gram matrices and what is computed from them; by default half
         of the free memory. Binary problems solved in parallel share it, so a tight limit means
         fewer at a time. If a single problem is above the limit, `fit` raises MemoryError.
-    landmarks : int, default=None
+    landmarks : int or "auto", default=None
         If given, the machine is linear in the features of this many training rows, and time and
         memory no longer grow with the square of the number of rows. With as many landmarks as rows
-        it is the exact machine, which None is. One width is then chosen for all columns, on at
-        most 20,000 rows.
+        it is the exact machine, which None is. "auto" is exact up to 3,000 rows; above, landmarks
+        are doubled until the loss of held-out rows of a subsample hardly falls. With landmarks, one
+        width is chosen for all columns, on at most 20,000 rows.
     landmark_choice : {"pivoted_cholesky", "uniform", "k_means++"}, default="pivoted_cholesky"
         How landmarks are chosen: by randomly pivoted Cholesky, uniformly, or far from each other.
 
@@ -120,7 +121,7 @@ class LSSVM(KernelMachine):
         shared_sigma2: bool = False,
         occam: bool = False,
         memory_limit: float | None = None,
-        landmarks: int | None = None,
+        landmarks: int | str | None = None,
         landmark_choice: str = "pivoted_cholesky",
     ) -> None:
         self.C = C
@@ -135,13 +136,18 @@ class LSSVM(KernelMachine):
         self.landmarks = landmarks
         self.landmark_choice = landmark_choice
 
-    def as_columns(self) -> LSSVMColumns | LSSVMFeatures:
-        """Return the machine in the form that `PolychotomyClassifier` trains."""
+    def exact_columns(self) -> LSSVMColumns:
+        """Return the machine that reads the kernel of all rows."""
         # Imported here, because most programs use no LS-SVM.
         from .columns import LSSVMColumns
+
+        return LSSVMColumns(self)
+
+    def feature_columns(self) -> LSSVMFeatures:
+        """Return the machine that reads features of landmarks."""
         from .feature_columns import LSSVMFeatures
 
-        return LSSVMColumns(self) if self.landmarks is None else LSSVMFeatures(self)
+        return LSSVMFeatures(self)
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -220,8 +226,9 @@ class LSSVM(KernelMachine):
 
     def expected_seconds(self, n_rows: int) -> float:
         """Return a rough estimate of the training time on one core: one tridiagonal matrix."""
-        if self.landmarks is not None:
-            return feature_seconds(n_rows, self.landmarks)
+        number = self.landmarks_for(n_rows)
+        if number is not None:
+            return feature_seconds(n_rows, number)
         return 5e-10 * n_rows**3
 
     @property
@@ -252,4 +259,5 @@ class LSSVM(KernelMachine):
 
     def _margins(self, X: Any) -> Margins:
         X = self._checked(X)
-        return self.as_columns().margins(self._fitted, X, probability=True)
+        margins: Margins = self.as_columns().margins(self._fitted, X, probability=True)
+        return margins

@@ -1,0 +1,274 @@
+"""``landmarks="auto"``: the exact machine while it is cheap, then what does best on a subsample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from ..core.margins import Margins
+from ..core.registry import stored
+from ..core.state import Field, Holds
+from ..core.types import FloatArray, IntArray, SignArray
+from ..kernels import kernel_class, settle_memory_limit
+from ..native.platt import fit_platt
+from .base import FoldMargins, LeftOut, Machine, TrainingOptions
+
+# Up to this many rows, every machine is exact.
+EXACT_ROWS = 3_000
+# Above this many rows, no machine is; below, those that need no Gram matrix are tried.
+MOST_EXACT_ROWS = 100_000
+# The number of landmarks is chosen on this many rows, a third of them held out; the exact machine
+# is compared with landmarks on fewer, as many to a landmark as there will be in the end.
+ROWS_FOR_NUMBER, ROWS_FOR_EXACT = 20_000, 6_000
+FIRST_NUMBER, LAST_NUMBER = 250, 4_000
+# Landmarks are doubled as long as this share of the held-out loss is saved; the exact machine,
+# which takes longer, has to save more.
+SAVING, SAVING_OF_EXACT = 0.01, 0.03
+# The losses of at most this many columns are compared.
+MOST_COLUMNS = 20
+
+
+class AutoRows:
+    """Training rows, prepared for the exact machine or for features when one of them is chosen."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self.decided: dict[Any, int | None] = {}
+        self._states: dict[Any, Any] = {}
+
+    def state_of(self, columns: Any) -> Any:
+        """Return the rows as one of the two prepares them."""
+        if columns.shares not in self._states:
+            self._states[columns.shares] = columns.prepare(self.X)
+        return self._states[columns.shares]
+
+
+@stored("columns.auto")
+class AutoColumns:
+    """The machines of a code, exact or in features, as the rows demand.
+
+    Note: the number of landmarks is chosen with least squares for all machines, because they read
+    the same features, and a fit takes one pass.
+
+    Parameters
+    ----------
+    solver : KernelMachine
+        The machine with ``landmarks="auto"``.
+    """
+
+    path_parameter = "C"
+    shares: ClassVar[str | None] = "auto"
+    checks_inputs: ClassVar[bool] = False
+    fitted_state: ClassVar[dict[str, Field]] = {"solver": Holds(Machine, fitted=False)}
+
+    def __init__(self, solver: Any) -> None:
+        self.solver = solver
+
+    @property
+    def template(self) -> Any:
+        """The machine."""
+        return self.solver
+
+    @property
+    def has_probability(self) -> bool:
+        """Whether the machine has its own probabilities."""
+        return bool(self._columns(None).has_probability)
+
+    @property
+    def has_likelihood(self) -> bool:
+        """Whether its margins include variance and noise."""
+        return bool(self._columns(None).has_likelihood)
+
+    @property
+    def fitted_types(self) -> tuple[type, ...]:
+        """The types of trained machines: exact, and in features."""
+        return self._columns(None).fitted_type, self._columns(1).fitted_type
+
+    def prepare(self, X: Any) -> AutoRows:
+        """Return the rows; they are prepared when the machine is chosen."""
+        return AutoRows(X)
+
+    def fit(
+        self,
+        state: AutoRows,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        weights: FloatArray | None,
+        options: TrainingOptions,
+    ) -> list[Any]:
+        """Train every column on every subset of rows."""
+        columns = self._decided(state, labels, subsets, weights, options)
+        found: list[Any] = columns.fit(state.state_of(columns), labels, subsets, weights, options)
+        return found
+
+    def held_out_path(
+        self,
+        state: AutoRows,
+        labels: SignArray,
+        splits: Sequence[tuple[IntArray, IntArray]],
+        values: Sequence[float],
+        weights: FloatArray | None,
+        options: TrainingOptions,
+        probability: bool = False,
+    ) -> list[FoldMargins] | None:
+        """Return the held-out margins for every C; None if the machine cannot follow a path."""
+        subsets = [train for train, _ in splits]
+        columns = self._decided(state, labels, subsets, weights, options)
+        if not hasattr(columns, "held_out_path"):
+            return None
+        own = state.state_of(columns)
+        path: list[FoldMargins] | None = columns.held_out_path(
+            own, labels, splits, values, weights, options, probability
+        )
+        return path
+
+    def training_margins(
+        self,
+        fitted: Any,
+        state: AutoRows,
+        rows: IntArray,
+        where: NDArray[np.bool_] | None = None,
+        probability: bool = False,
+        n_jobs: int | None = None,
+    ) -> Margins:
+        """Return the margins of training rows."""
+        return self.margins(fitted, state.X[rows], probability, n_jobs)
+
+    def margins(
+        self, fitted: Any, X: Any, probability: bool = False, n_jobs: int | None = None
+    ) -> Margins:
+        """Return the margins of new rows."""
+        margins: Margins = self._of(fitted).margins(fitted, X, probability, n_jobs)
+        return margins
+
+    def _of(self, fitted: Any) -> Any:
+        """Return the columns that trained a machine, or whose trained machines are of its type."""
+        exact = self._columns(None)
+        return exact if isinstance(fitted, exact.fitted_type) else self._columns(1)
+
+    def _columns(self, number: int | None) -> Any:
+        return clone(self.solver).set_params(landmarks=number).as_columns()
+
+    def _decided(
+        self,
+        state: AutoRows,
+        labels: SignArray,
+        subsets: Sequence[IntArray],
+        weights: FloatArray | None,
+        options: TrainingOptions,
+    ) -> Any:
+        self.solver.check_parameters()
+        rows = np.unique(np.concatenate(subsets))
+        settings = {**self.solver.get_params(deep=False), "C": None}
+        key = repr(sorted(settings.items())), len(rows), labels.shape[1]
+        if key not in state.decided:
+            state.decided[key] = self._number(state.X, labels, rows, weights, options)
+        return self._columns(state.decided[key])
+
+    def _number(
+        self,
+        X: Any,
+        labels: SignArray,
+        rows: IntArray,
+        weights: FloatArray | None,
+        options: TrainingOptions,
+    ) -> int | None:
+        """Return the number of landmarks; None for the exact machine."""
+        kind = kernel_class(self.solver.kernel)
+        if len(rows) <= EXACT_ROWS or kind.is_precomputed or kind.is_indefinite:
+            return None
+        random = np.random.default_rng(options.random_state or 0)
+        if labels.shape[1] > MOST_COLUMNS:
+            some = random.choice(labels.shape[1], size=MOST_COLUMNS, replace=False)
+            labels = labels[:, np.sort(some)]
+        trial = _Trial(X, labels, rows, weights, random)
+        number = trial.best_number(self.solver)
+        if not self.solver.exact_on_demand or len(rows) > MOST_EXACT_ROWS:
+            return number
+        return None if trial.exact_is_better(self.solver, number, len(rows)) else number
+
+
+@stored("columns.auto_leaving")
+class LeavingAutoColumns(AutoColumns):
+    """`AutoColumns` of a machine that has leave-one-out scores."""
+
+    def leave_one_out_scores(
+        self,
+        fitted: Any,
+        state: AutoRows,
+        labels: SignArray,
+        rows: IntArray,
+        weights: FloatArray | None,
+        options: TrainingOptions,
+    ) -> LeftOut:
+        """Return the scores of training rows from machines trained without them."""
+        columns = self._decided(state, labels, [rows], weights, options)
+        found: LeftOut = columns.leave_one_out_scores(
+            fitted, state.state_of(columns), labels, rows, weights, options
+        )
+        return found
+
+
+class _Trial:
+    """A subsample, split into rows to train on and rows to hold out."""
+
+    def __init__(
+        self,
+        X: Any,
+        labels: SignArray,
+        rows: IntArray,
+        weights: FloatArray | None,
+        random: np.random.Generator,
+    ) -> None:
+        self.order = random.permutation(rows)[:ROWS_FOR_NUMBER]
+        self.X, self.labels = X[self.order], labels[self.order]
+        self.weights = None if weights is None else weights[self.order]
+
+    def best_number(self, solver: Any) -> int:
+        """Double the number of landmarks until the held-out loss hardly falls, twice in a row.
+
+        Note: twice, because a few landmarks too few can be as bad as none: the loss is flat until
+        there is one for every region of a class.
+        """
+        from .lssvm.machine import LSSVM
+
+        names = ("kernel", "gamma", "degree", "coef0", "landmark_choice", "memory_limit")
+        shared = {name: getattr(solver, name) for name in names}
+        sigma2 = solver.sigma2
+        machine = LSSVM(sigma2=None if isinstance(sigma2, str) else sigma2, **shared)
+        limit = settle_memory_limit(solver.memory_limit)
+        number, tried = FIRST_NUMBER, FIRST_NUMBER
+        best = self._loss(machine, number, len(self.order))
+        while tried < 4 * number and 2 * tried <= min(LAST_NUMBER, len(self.order) // 3):
+            tried *= 2
+            # Ten matrices are the sums, solutions and work of one-vs-rest in five folds.
+            if 10 * 8.0 * tried**2 > limit:
+                break
+            loss = self._loss(machine, tried, len(self.order))
+            if loss <= (1.0 - SAVING) * best:
+                number, best = tried, loss
+        return number
+
+    def exact_is_better(self, solver: Any, number: int, n_rows: int) -> bool:
+        """Compare the exact machine with landmarks, as many rows to each as in the end."""
+        n_used = min(ROWS_FOR_EXACT, len(self.order))
+        few = max(20, round(number * n_used / n_rows))
+        exact = self._loss(solver, None, n_used)
+        return exact < (1.0 - SAVING_OF_EXACT) * self._loss(solver, few, n_used)
+
+    def _loss(self, solver: Any, number: int | None, n_used: int) -> float:
+        """Return the held-out loss of a third of the rows, after a sigmoid for every column."""
+        columns = clone(solver).set_params(landmarks=number).as_columns()
+        train, test = np.arange(n_used // 3, n_used), np.arange(n_used // 3)
+        options = TrainingOptions(counts=self.weights)
+        state = columns.prepare(self.X)
+        (fitted,) = columns.fit(state, self.labels, [train], self.weights, options)
+        scores = columns.margins(fitted, self.X[test]).mean[:, fitted.trained]
+        labels = self.labels[test][:, fitted.trained]
+        slopes, intercepts, _ = fit_platt(scores, labels)
+        margins = -labels * (slopes * scores + intercepts)
+        return float(np.logaddexp(0.0, -margins)[labels != 0].mean())

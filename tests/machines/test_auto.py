@@ -1,0 +1,87 @@
+"""``landmarks="auto"``: exact while that is cheap, then what does best on a subsample."""
+
+import io
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+import polychotomy as pc
+from polychotomy.machines import auto
+
+MACHINES = [pc.LSSVM, pc.KernelLogisticRegression, pc.SVM]
+X, Y = make_classification(
+    900, 6, n_informative=4, n_classes=3, class_sep=0.7, flip_y=0.2, random_state=2
+)
+
+
+@pytest.mark.parametrize("Machine", MACHINES)
+def test_few_rows_are_exact(Machine):
+    exact = pc.PolychotomyClassifier(Machine(), "one_vs_rest").fit(X[:200], Y[:200])
+    clf = pc.PolychotomyClassifier(Machine(landmarks="auto"), "one_vs_rest").fit(X[:200], Y[:200])
+    assert np.array_equal(clf.predict_proba(X), exact.predict_proba(X))
+    assert type(clf.machines_.fitted) is type(exact.machines_.fitted)
+
+
+@pytest.fixture
+def small_limits(monkeypatch):
+    for name, value in {
+        "EXACT_ROWS": 300,
+        "ROWS_FOR_NUMBER": 600,
+        "ROWS_FOR_EXACT": 300,
+        "FIRST_NUMBER": 10,
+    }.items():
+        monkeypatch.setattr(auto, name, value)
+
+
+@pytest.mark.parametrize("Machine", MACHINES)
+@pytest.mark.usefixtures("small_limits")
+def test_many_rows_get_landmarks_and_survive_a_file(Machine):
+    clf = pc.PolychotomyClassifier(Machine(landmarks="auto"), "one_vs_rest", cv=2).fit(X, Y)
+    n_support = len(clf.machines_.fitted.support)
+    assert n_support in (10, 20, 40, 80, 160) or Machine is pc.SVM
+    again = pc.PolychotomyClassifier(Machine(landmarks="auto"), "one_vs_rest", cv=2).fit(X, Y)
+    assert np.array_equal(again.predict_proba(X), clf.predict_proba(X))
+    file = io.BytesIO()
+    pc.save(clf, file)
+    file.seek(0)
+    assert np.array_equal(pc.load(file).predict_proba(X), clf.predict_proba(X))
+    alone = Machine(landmarks="auto").fit(X, Y > 0)
+    assert alone.score(X, Y > 0) > 0.7
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_an_easy_problem_takes_fewer_landmarks_than_a_hard_one():
+    random = np.random.default_rng(0)
+    rows = random.uniform(-1.0, 1.0, (900, 2))
+    easy = rows[:, 0] > random.normal(0.0, 0.3, 900)
+    hard = (np.floor(2.0 * rows).sum(axis=1) % 2) > 0
+    numbers = []
+    for y in (easy, hard):
+        machine = pc.LSSVM(landmarks="auto", gamma=4.0).fit(rows, y)
+        numbers.append(len(machine.support_))
+    assert numbers[0] < numbers[1]
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_the_svm_stays_exact_where_landmarks_do_worse():
+    # In 20 inputs, few landmarks are far from everything.
+    rows, y = make_classification(
+        900, 20, n_informative=20, n_redundant=0, class_sep=0.5, random_state=0
+    )
+    machine = pc.SVM(landmarks="auto", C=10.0).fit(rows, y)
+    landmarks = pc.SVM(landmarks=10, C=10.0).fit(rows, y)
+    assert len(machine.support_) > 100
+    assert len(landmarks.support_) == 10
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_precomputed_kernels_stay_exact_and_searches_work():
+    gram = X @ X.T
+    machine = pc.SVM(kernel="precomputed", landmarks="auto").fit(gram, Y > 0)
+    exact = pc.SVM(kernel="precomputed").fit(gram, Y > 0)
+    assert np.array_equal(machine.decision_function(gram), exact.decision_function(gram))
+    clf = pc.PolychotomyClassifier(
+        pc.LSSVM(landmarks="auto"), "one_vs_rest", decoder="shrunk_soft_max", cv="leave_one_out"
+    ).fit(X, Y)
+    assert clf.score(X, Y) > 0.6
