@@ -119,7 +119,7 @@ def test_a_pool_within_one_standard_error_is_recommended(quick, C, expected):
     assert (other["difference"] <= other["standard_error"]) == (expected == "POOL")
     assert found.recommended == found.storable == expected
     text = " ".join(found.reasons)
-    assert f"Recommended: {expected} " in text
+    assert f"({expected}): " in text
     assert ("is within one standard error of the least" in text) == (expected == "POOL")
     alone = compare_methods(X, Y, ["twin", "POOL"], n_splits=1)
     assert alone.recommended == alone.rows[0]["method"]

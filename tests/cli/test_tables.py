@@ -193,7 +193,7 @@ def test_compare_prints_a_ranking_and_reasons(commands):
     few = ("--methods", "PWC_PSVM,MWV_SVM", "--splits", "2")
     said = commands.run("compare", "semicolons.csv", "--target", "Art", *few)
     assert said.code == 0
-    assert "Recommended: PWC_PSVM" in said.out
+    assert "Recommended: SVM, pairs, coupled (PWC_PSVM)" in said.out
     assert "no probabilities" in said.out
     assert "'id' looks like an identifier" in said.err
     assert "the separator ';' and decimal commas" in said.err
@@ -230,14 +230,14 @@ def test_compare_within_a_budget(commands, small):
 def test_fit_without_a_method_takes_the_recommendation(commands, small):
     made = commands.run("fit", small, "-t", "Art", "--time", "6s", "-o", "best.model", "--json")
     assert made.code == 0, made.err
-    assert f"Recommended: {made.json['method']}" in made.err
+    assert f"({made.json['method']}): " in made.err
     assert describe(commands.folder / "best.model")["metadata"]["method"] == made.json["method"]
 
 
 def test_methods_are_listed_with_their_papers(commands):
     lines = commands.run("methods").out.splitlines()
     assert len(lines) > 55
-    (line,) = (line for line in lines if "PWC_KLR " in line)
+    (line,) = (line for line in lines if "(PWC_KLR)" in line)
     assert "Duan and Keerthi (2005)" in line
     (one,) = commands.run("methods", "pwc-psvm", "--json").json
     assert one["name"] == "PWC_PSVM"

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import typer
 
 from ..core.words import printable
-from . import comparisons, models, studies
+from . import cards, comparisons, models, studies
 from ._console import StoppedError
 from ._interrupts import interrupts_wait_for_imports
 
@@ -30,6 +30,7 @@ app = typer.Typer(
 )
 comparisons.add_to(app)
 models.add_to(app)
+cards.add_to(app)
 studies.add_to(app)
 
 BAD_INPUT = (ValueError, TypeError, OSError, ImportError)

@@ -141,6 +141,7 @@ def compare(
         sample_weight=loaded.table.weights,
         random_state=seed,
         n_jobs=n_processes(jobs),
+        importance=report is not None or as_json,
     )
     if as_json:
         print_json(_numbered(found, loaded))
@@ -266,9 +267,9 @@ def methods(
             ]
         )
         return
-    widths = [max(len(getattr(one, key)) for one in shown) for key in ("name", "words")]
+    width = max(len(one.title) for one in shown)
     for one in shown:
         mark = "*" if one.name in default else " "
-        print(f"{mark} {one.name:<{widths[0]}}  {one.words:<{widths[1]}}  {one.paper}")
+        print(f"{mark} {one.title:<{width}}  {one.paper}")
     if name is None:
         print("* compared by default")

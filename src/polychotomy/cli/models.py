@@ -52,9 +52,10 @@ from ._decisions import (
     wishes,
 )
 from ._time import command_clock
-from .comparisons import Time, n_processes
+from .comparisons import Rare, Time, n_processes
 
 if TYPE_CHECKING:
+    from ..compare import MethodComparison
     from ..decisions import DecisionPlan
     from ..execution.deadline import Clock
     from ..tables import TableSchema
@@ -63,6 +64,7 @@ Model = Annotated[
     str, typer.Argument(metavar="MODEL", help="A file from 'polychotomy fit'; - for stdin.")
 ]
 SUFFIXES = (".csv", ".parquet", ".jsonl")
+FITTING_SHARE = 0.3
 
 
 def add_to(app: typer.Typer) -> None:
@@ -82,6 +84,7 @@ def fit(
         typer.Option("--method", "-m", help="The method [default: compare, and use the best]."),
     ] = None,
     time: Time = "5m",
+    rare: Rare = "keep",
     drop: Drop = None,
     keep: Keep = None,
     category: Category = None,
@@ -122,7 +125,7 @@ def fit(
       polychotomy fit iris -o - | polychotomy predict - new.csv
     """  # noqa: D301
     from .. import save
-    from ..compare import tuned_pipeline
+    from ..compare import fit_method
     from ..compare._candidates import NEAREST, choose
     from ..core import files
 
@@ -146,18 +149,30 @@ def fit(
     more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
     more |= {"merge_spellings": merge_spellings, "unique": unique}
     loaded = load_data(data, target, drop, keep, category, text, missing, **more)
-    name = choose([method])[0].name if method else _recommended(loaded, clock, seed, jobs)
-    table = loaded.table
+    table, found = loaded.table, None
+    if method is None:
+        found = _compared(loaded, clock, rare, seed, jobs)
+    name = choose([str(method)])[0].name if found is None else _kept(found)
     _check_wishes(wanted, table)
-    model = tuned_pipeline(
-        name, table.y, table.schema.preprocessor(), random_state=seed, n_jobs=jobs
-    )
-    row_weights = _weights(model, name, table.weights)
     if keep_held_out or wanted.needs_held_out:
-        model = _keeping_held_out(model, name)
-    model.fit(table.X, table.y, **row_weights)
+        model = _fitted_with_held_out(name, table, rare, seed, jobs)
+    else:
+        model = fit_method(
+            *(name, table.X, table.y, table.schema.preprocessor()),
+            rare=rare,
+            sample_weight=table.weights,
+            random_state=seed,
+            n_jobs=jobs,
+        )
     types = {column.name: column.kind for column in table.schema.columns}
-    about = {"method": name, "data": loaded.title, "table": table.schema.to_dict()}
+    about = {
+        "method": name,
+        "data": loaded.title,
+        "table": table.schema.to_dict(),
+        "rows": len(table.y),
+        "seed": seed,
+        "comparison": None if found is None else found.summary(),
+    }
     if wanted != Wishes():
         about["decisions"] = wanted.to_dict()
     if output == "-":
@@ -168,7 +183,7 @@ def fit(
     facts: dict[str, Any] = {
         "method": name,
         "rows": len(table.y),
-        "classes": sorted(set(table.y.tolist())),
+        "classes": model.classes_.tolist(),
     }
     if as_json:
         print_json({**facts, "output": output, "columns": types, "notes": list(table.notes)})
@@ -176,38 +191,45 @@ def fit(
         tell(f"wrote {output}: {name}, {len(table.y)} rows, {len(facts['classes'])} classes.")
 
 
-def _weights(model: Any, name: str, weights: Any) -> dict[str, Any]:
-    """Return the parameter of `fit` by which a pipeline takes the weights of the rows."""
-    from sklearn.utils.validation import has_fit_parameter
-
-    if weights is None:
-        return {}
-    step, classifier = model.steps[-1]
-    if not has_fit_parameter(classifier, "sample_weight"):
-        raise ValueError(f"{name} cannot use --weights; choose another --method.")
-    return {f"{step}__sample_weight": weights}
-
-
-def _recommended(loaded: Loaded, clock: Clock, seed: int, jobs: int | None) -> str:
+def _compared(
+    loaded: Loaded, clock: Clock, rare: str, seed: int, jobs: int | None
+) -> MethodComparison:
     from ..compare import candidates, compare_methods, default_names
 
     known = candidates()
+    names = default_names()
+    kept = [name for name in names if known[name].storable]
+    others = [known[name].title for name in names if name not in kept]
+    if others:
+        tell(f"not compared, because a model file cannot hold it: {'; '.join(others)}.")
     found = compare_methods(
         loaded.table.X,
         loaded.table.y,
-        [name for name in default_names() if known[name].storable],
-        clock=clock,
+        kept,
+        # Some time is kept for training on all rows.
+        clock=clock.keeping(FITTING_SHARE),
         n_splits=5,
         preprocessor=loaded.table.schema.preprocessor(),
+        rare=rare,
         groups=loaded.table.groups,
         order=loaded.table.order,
         sample_weight=loaded.table.weights,
         random_state=seed,
         n_jobs=n_processes(jobs),
+        importance=True,
     )
-    for sentence in found.reasons:
+    for sentence in [*found.reasons, *found.notes]:
         tell(sentence)
-    return found.recommended
+    return found
+
+
+def _kept(found: MethodComparison) -> str:
+    if found.storable is None:
+        raise ValueError(
+            "No method could be judged in the time. Allow more with --time, or name one with "
+            "--method."
+        )
+    return found.storable
 
 
 def _check_wishes(wanted: Wishes, table: Any) -> None:
@@ -221,12 +243,32 @@ def _check_wishes(wanted: Wishes, table: Any) -> None:
     wanted.plan(classes, empty)
 
 
-def _keeping_held_out(model: Any, name: str) -> Any:
+def _fitted_with_held_out(name: str, table: Any, rare: str, seed: int, jobs: int | None) -> Any:
+    """Fit a model that keeps what it predicted for rows that it had not seen."""
+    from ..compare import tuned_pipeline
     from ..decisions import HeldOutClassifier
 
+    if rare != "keep":
+        raise ValueError("--rare drop and merge do not go with rows that are held out; use keep.")
+    model = tuned_pipeline(
+        name, table.y, table.schema.preprocessor(), random_state=seed, n_jobs=jobs
+    )
+    row_weights = _weights(model, name, table.weights)
     if not hasattr(model, "predict_proba"):
         raise ValueError(f"{name} has no probabilities, which decisions need; use --method POOL.")
-    return HeldOutClassifier(model)
+    return HeldOutClassifier(model).fit(table.X, table.y, **row_weights)
+
+
+def _weights(model: Any, name: str, weights: Any) -> dict[str, Any]:
+    """Return the parameter of `fit` by which a pipeline takes the weights of the rows."""
+    from sklearn.utils.validation import has_fit_parameter
+
+    if weights is None:
+        return {}
+    step, classifier = model.steps[-1]
+    if not has_fit_parameter(classifier, "sample_weight"):
+        raise ValueError(f"{name} cannot use --weights; choose another --method.")
+    return {f"{step}__sample_weight": weights}
 
 
 @dataclass(frozen=True)
@@ -322,6 +364,12 @@ def predict(
             "--adapt", help="Estimate the class frequencies of these rows first, and use them."
         ),
     ] = False,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain", help="Add the second class, and its distance to the predicted one."
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Write one JSON object per line, for programs.")
     ] = False,
@@ -375,7 +423,7 @@ def predict(
         extra = list(dict.fromkeys([*(copy or []), *columns_to_read(plan, opened.schema)]))
         for matched, others in _pieces(data, opened.schema, extra, unseen):
             p = None if probabilities is None else probabilities.next(len(matched))
-            answers = _answers(opened.model, matched, others[copy or []], labels_only, p)
+            answers = _answers(opened.model, matched, others[copy or []], labels_only, p, explain)
             if plan.decides and len(matched):
                 p = opened.model.predict_proba(matched) if p is None else p
                 add_columns(answers, plan, p, cost_columns(plan, matched, others), lists)
@@ -417,17 +465,27 @@ def _stream(output: str) -> Iterator[Any]:
         yield shown_on_terminal(stream) if output == "-" else stream
 
 
-def _answers(model: Any, matched: Any, others: Any, labels_only: bool, p: Any = None) -> Any:
+def _answers(
+    model: Any, matched: Any, others: Any, labels_only: bool, p: Any = None, explain: bool = False
+) -> Any:
     answers = others.reset_index(drop=True).copy()
     classes = model.classes_
     if not len(matched):
         answers["predicted"] = []
         return answers
     if not hasattr(model, "predict_proba"):
+        if explain:
+            raise ValueError("--explain needs probabilities, which this model does not have.")
         answers["predicted"] = model.predict(matched)
         return answers
     p = model.predict_proba(matched) if p is None else p
     answers["predicted"] = classes[p.argmax(axis=1)]
+    if explain:
+        # The pair that decided: the most likely class, and the one that came second.
+        best = (-p).argsort(axis=1, kind="stable")[:, :2]
+        rows = range(len(p))
+        answers["decided_against"] = classes[best[:, -1]]
+        answers["decided_by"] = p[rows, best[:, 0]] - p[rows, best[:, -1]]
     if not labels_only:
         for k, label in enumerate(classes.tolist()):
             answers[f"probability_{label}"] = p[:, k]

@@ -24,6 +24,7 @@ from ..recipes import recipe, recipes
 from ..tuning.search import TwoStepSearchCV
 from ._peers import Conditions, peers
 from ._rivals import how_to_install, rivals
+from ._titles import title_of, told_apart
 
 PEERS = "scikit-learn"
 OURS = "polychotomy"
@@ -59,7 +60,7 @@ class Candidate:
     name : str
         Its name.
     words : str
-        What it is, in one line.
+        What it is, in plain words; no other method has the same ones.
     paper : str
         Where it comes from.
     family : {"polychotomy", "scikit-learn", "other"}
@@ -84,7 +85,7 @@ class Candidate:
     --------
     >>> from polychotomy.compare import candidates
     >>> candidates()["PWC_PSVM"].words
-    'SVM, OneVsOne, Platt, PairwiseCoupling'
+    'SVM, pairs, coupled'
     """
 
     name: str
@@ -98,6 +99,11 @@ class Candidate:
     pipe: PolychotomyClassifier | None = None
     quick: Callable[[Conditions], Any] | None = None
     is_pool: bool = False
+
+    @property
+    def title(self) -> str:
+        """Plain words first, then the name: ``"SVM, pairs, coupled (PWC_PSVM)"``."""
+        return f"{self.words} ({self.name})"
 
     @property
     def tuned_rows(self) -> int | None:
@@ -124,7 +130,7 @@ class Candidate:
 
 # Always judged, never recommended: a method that is worse has learned nothing of use.
 BASELINE = Candidate(
-    *("majority", "no inputs: the shares of the classes", "baseline", "baseline", True, False),
+    *("majority", "the shares of the classes", "baseline", "baseline", True, False),
     *(lambda n_rows, n_features: 0.0, lambda conditions: None),
 )
 
@@ -216,24 +222,28 @@ def _of_pipe(
 
 
 def _recipes() -> Iterable[Candidate]:
+    parts = {
+        name: (one.machine, one.code, one.calibrator, one.decoder)
+        for name, one in recipes().items()
+        if not _is_pool(one)
+    }
+    titles = told_apart(
+        {name: title_of(*each) for name, each in parts.items()},
+        {name: repr(each) for name, each in parts.items()},
+    )
     for name, one in recipes().items():
         if _is_pool(one):
             continue
         pipe = one.classifier()
-        parts = (one.machine, one.code, one.calibrator, one.decoder)
-        kernel = getattr(one.machine, "kernel", "rbf")
-        words = [type(part).__name__ for part in parts]
-        words[0] += "" if kernel == "rbf" else f" ({kernel})"
-        text = ", ".join(word for word in words if word != "NoCalibration")
         paper = "; ".join(CITED[key] for key in one.papers if key in CITED)
-        yield _of_pipe(name, pipe, text, paper, one.probabilities)
+        yield _of_pipe(name, pipe, titles[name], paper, one.probabilities)
 
 
 def _tempered() -> Iterable[Candidate]:
     ours = "ours: coupling of Wu, Lin and Weng (2004), tempered"
     for name, machine, words in (
-        ("PSVC", SVM(), "ProbabilisticSVC: one-vs-one SVM, Platt, coupling, tempering"),
-        ("TKLR", KernelLogisticRegression(), "one-vs-one kernel logistic, coupling, tempering"),
+        ("PSVC", SVM(), "SVM, pairs, coupled, tempered"),
+        ("TKLR", KernelLogisticRegression(), "kernel logistic, pairs, coupled, tempered"),
     ):
         pipe = PolychotomyClassifier(
             machine, OneVsOne(), "auto", PairwiseCoupling("wu_lin_weng"), tempering="auto"
@@ -244,9 +254,9 @@ def _tempered() -> Iterable[Candidate]:
 def _pools() -> Iterable[Candidate]:
     """Yield the pools of several pipes."""
     words = {
-        "POOL": "our pool: LS-SVM, kernel logistic regression and SVM answer together",
-        "LS2": "our pool of two LS-SVMs",
-        "END_KLR": "kernel logistic regression, ten random nested dichotomies",
+        "POOL": "pool of LS-SVM, kernel logistic, SVM",
+        "LS2": "pool of two LS-SVMs",
+        "END_KLR": "kernel logistic, ten random nested dichotomies",
     }
     for name, one in recipes().items():
         if _is_pool(one):

@@ -6,6 +6,7 @@ Design note: all methods are judged on the same splits, so that differences are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from numpy.typing import ArrayLike
 from ..core.checks import one_of, positive_number
 from ..core.progress import progress
 from ..core.types import FloatArray
-from ..execution.calls import Calls, CallsHere, CallsInProcesses, available_memory
+from ..execution.calls import Call, Calls, CallsHere, CallsInProcesses, available_memory
 from ..execution.deadline import Clock
 from ._candidates import BASELINE, Candidate, choose, fastest_first
 from ._classes import Classes, settle_classes
 from ._comparison import MethodComparison
-from ._judging import HeldOut, Level, Material, rows_of
+from ._importance import column_importance
+from ._judging import HeldOut, Level, Material, Task, rows_of
 from ._peers import Conditions
 from ._schedule import Schedule, common_splits, sizes
 from ._splits import most_test_rows, rounds, stratified_order
@@ -30,6 +32,11 @@ TASK = "polychotomy.compare._judging:perform"
 WORKERS_NEED = ("polychotomy.compare._judging", "sklearn.ensemble", "sklearn.svm", "pandas")
 # If all methods are expected to take more than this share of the time, quick fits come first.
 PRESSED = 0.05
+# What is kept of the time limit for the importance of columns.
+IMPORTANCE_SHARE = 0.1
+CURVE_SPLITS = 3
+# With less time left, no processes are started.
+START_SECONDS = 0.5
 # With less time, they come first in any case: to start other processes takes a second or two.
 SHORT = 20.0
 # Work of so many seconds is not worth other processes.
@@ -55,6 +62,7 @@ def compare_methods(
     random_state: int = 0,
     n_jobs: int | None = None,
     show_progress: bool = True,
+    importance: bool = False,
     clock: Clock | None = None,
 ) -> MethodComparison:
     """Compare methods on rows they were not trained on, and recommend one.
@@ -103,6 +111,8 @@ def compare_methods(
         ``if __name__ == "__main__":``.
     show_progress : bool, default=True
         Whether to show a bar, on a terminal.
+    importance : bool, default=False
+        Whether to compute, at the end, how much each column matters for the recommended method.
     clock : Clock, default=None
         Counts the time in place of `time_limit`, if it began earlier.
 
@@ -135,13 +145,14 @@ def compare_methods(
     chosen = fastest_first(chosen, levels[0], width)
     n_workers = 1 if n_jobs is None else effective_n_jobs(n_jobs)
     expected = sum(one.expected_seconds(levels[0], width) for one in chosen) / n_workers
-    left = clock.left()
+    judging = clock.keeping(IMPORTANCE_SHARE if importance else 0.0)
+    left = judging.left()
     with progress(show_progress) as tick:
         schedule = Schedule(
             groups=_grouped(chosen),
             sizes=levels,
             n_splits=len(material.rounds),
-            clock=clock,
+            clock=judging,
             n_workers=n_workers,
             y=material.y,
             tick=tick,
@@ -154,8 +165,38 @@ def compare_methods(
         calls: Calls = (
             CallsHere() if here else CallsInProcesses(n_workers, _memory(n_workers), WORKERS_NEED)
         )
-        calls.run(TASK, material, schedule.take, schedule.on_answer)
-    return _assembled(chosen, schedule, material, classes, clock, protocol, (groups, order))
+        if here or has_time(judging):
+            calls.run(TASK, material, schedule.take, schedule.on_answer)
+        found = _assembled(chosen, schedule, material, classes, clock, protocol, (groups, order))
+        if not importance or found.recommended == BASELINE.name:
+            return found
+        columns = None
+        if has_time(clock):
+            columns = column_importance(material, found.recommended, found.runs(), calls, clock)
+        if len(levels) == 1 and has_time(clock):
+            _fill_curve(schedule, found.recommended, calls, material, clock)
+        curve = _curve(schedule.found, material)
+        return replace(found, importance=columns, curve=curve, seconds=clock.spent)
+
+
+def has_time(clock: Clock) -> bool:
+    """Whether there is time to start processes."""
+    left = clock.left()
+    return left is None or left > START_SECONDS
+
+
+def _fill_curve(
+    schedule: Schedule, name: str, calls: Calls, material: Material, clock: Clock
+) -> None:
+    """Judge a method on fewer rows of a small table, for its learning curve."""
+    least = max(4 * len(material.labels), 20)
+    parts = [rows for rows in (schedule.sizes[0] // 4, schedule.sizes[0] // 2) if rows >= least]
+    tasks = iter(
+        Call(Task((name,), Level(rows), split), clock.until())
+        for rows in parts
+        for split in range(min(CURVE_SPLITS, len(material.rounds)))
+    )
+    calls.run(TASK, material, lambda: next(tasks, None), schedule.on_answer)
 
 
 def _memory(n_workers: int) -> int | None:
@@ -183,7 +224,7 @@ def _material(
         None if values is None else np.asarray(values)[kept]
         for values in (groups, order, sample_weight)
     ]
-    weights = None if columns[2] is None else _checked_weights(columns[2])
+    weights = None if columns[2] is None else checked_weights(columns[2])
     found = rounds(y, protocol, n_splits, test_size, seed, columns[0], columns[1])
     most = most_test_rows(len(classes.labels))
     long = sizes(min(len(train) for train, _ in found), len(classes.labels))
@@ -196,11 +237,12 @@ def _material(
         ordered.append((train, test))
     return Material(
         *(X if whole else rows_of(X, kept), y, classes.labels, weights, ordered),
-        *(_preprocessor(preprocessor), seed),
+        *(input_steps(preprocessor), seed, len(long) > 1),
     )
 
 
-def _checked_weights(values: Any) -> FloatArray:
+def checked_weights(values: Any) -> FloatArray:
+    """Return weights as numbers; refuse negative ones."""
     try:
         weights: FloatArray = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -220,7 +262,11 @@ def _assembled(
     columns: tuple[Any, Any],
 ) -> MethodComparison:
     """Put together what was found: the ranking of one size, and what other sizes say."""
-    found = {level: dict(runs) for level, runs in schedule.found.items() if any(runs.values())}
+    found = {
+        level: {name: splits for name, splits in runs.items() if splits}
+        for level, runs in schedule.found.items()
+    }
+    found = {level: runs for level, runs in found.items() if runs}
     order = sorted(found, key=lambda level: (level.tuned, level.rows))
     wanted = min(2, max((len(runs) for runs in found.values()), default=0))
     ranked = [level for level in order if len(found[level]) >= wanted]
@@ -265,20 +311,23 @@ def _assembled(
 def _curve(
     found: dict[Level, dict[str, dict[int, HeldOut]]], material: Material
 ) -> list[dict[str, Any]]:
-    """Return the figures of all methods for every number of training rows, on the first split."""
+    """Return the figures of all methods for every number of training rows.
+
+    They are means over the first splits, as many as every number of rows has.
+    """
+    names = {name for runs in found.values() for name, splits in runs.items() if splits}
     points = []
-    for level in sorted(found, key=lambda level: (level.tuned, level.rows)):
-        for name, runs in found[level].items():
-            if 0 in runs:
-                figures = runs[0].figures(material.y[runs[0].rows])
-                points.append(
-                    {
-                        "method": name,
-                        "rows": min(level.rows, len(material.rounds[0][0])),
-                        "tuned": level.tuned,
-                        **figures,
-                    }
-                )
+    for name in sorted(names):
+        levels = [level for level in found if found[level].get(name)]
+        shared = set.intersection(*(set(found[level][name]) for level in levels))
+        for level in sorted(levels, key=lambda level: (level.rows, level.tuned)):
+            runs = [found[level][name][split] for split in sorted(shared)[:CURVE_SPLITS]]
+            figures = [one.figures(material.y[one.rows]) for one in runs]
+            if figures:
+                means = {key: float(np.mean([one[key] for one in figures])) for key in figures[0]}
+                rows, splits = runs[0].train_rows, len(runs)
+                point = {"method": name, "rows": rows, "tuned": level.tuned, "splits": splits}
+                points.append({**point, **means})
     return points
 
 
@@ -308,7 +357,8 @@ def _protocol_words(
     return text.replace("%", " %").replace("split by groups", "splits by group")
 
 
-def _preprocessor(given: Any) -> Any:
+def input_steps(given: Any) -> Any:
+    """Return the transformer of the inputs that `preprocessor` means, or None."""
     if isinstance(given, str):
         one_of(given, "preprocessor", ("scale",))
         from sklearn.preprocessing import StandardScaler
@@ -365,7 +415,7 @@ def tuned_pipeline(
     counts = np.bincount(settle_classes(y).numbers)
     conditions = Conditions(int(counts.min()), random_state, n_jobs)
     estimator = candidate.make(conditions)
-    before = _preprocessor(preprocessor)
+    before = input_steps(preprocessor)
     if before is None:
         return estimator
     return Pipeline([("inputs", before), ("classifier", estimator)])

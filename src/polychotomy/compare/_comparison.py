@@ -14,9 +14,12 @@ from ..core.types import FloatArray, IntArray
 from ..plots import ReliabilityCurves, reliability_curves
 from ._candidates import BASELINE, Candidate
 from ._judging import HeldOut, Level
+from ._per_class import class_figures, recalibrated, worst_confusions
 from ._ranking import FIGURES, MARGIN, alike_groups, ranked, upper_bound
 
 POOL = "POOL"
+# The classes whose figures a model file keeps.
+MOST_KEPT = 1000
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class MethodComparison:
     significance : float
         Differences with a smaller p-value are called distinguishable.
     others : dict of list of HeldOut
-        Methods that were judged on fewer training rows only.
+        Methods that were judged on fewer training rows or splits, or without tuning.
     level : Level
         The training rows of the ranking, and whether the methods were tuned.
     most_rows : int
@@ -57,6 +60,9 @@ class MethodComparison:
         The rows of the table that were used; None for all.
     why : dict of str
         Why methods were judged on fewer rows only.
+    importance : list of dict or None
+        How much worse the recommended method gets without each column; None if that was not
+        computed. See `column_importance`.
 
     Examples
     --------
@@ -86,6 +92,7 @@ class MethodComparison:
     curve: list[dict[str, Any]] = field(default_factory=list)
     kept: IntArray | None = None
     why: dict[str, str] = field(default_factory=dict)
+    importance: list[dict[str, Any]] | None = None
 
     @property
     def n_splits(self) -> int:
@@ -170,8 +177,30 @@ class MethodComparison:
         """The method with the least mean negative log-likelihood, or a pool close to it.
 
         The pool is recommended if it is behind by no more than one standard error. A pool stays
-        near the best of its members, while a single method may be ahead by chance.
+        near the best of its members, while a single method may be ahead by chance. A method that
+        there was time to judge on fewer training rows only is recommended if it was better all
+        the same, on the same test rows.
         """
+        ahead = self._ahead_on_fewer_rows
+        return self._recommended_of_ranking if ahead is None else ahead
+
+    @cached_property
+    def _ahead_on_fewer_rows(self) -> str | None:
+        chosen, key = self._recommended_of_ranking, self.criterion
+        best, least = None, -self.margin
+        for name, runs in self.others.items():
+            differences = [
+                one.figures(self.y[one.rows])[key] - same.figures(self.y[same.rows])[key]
+                for one in runs
+                for same in self.held_out[chosen]
+                if np.array_equal(one.rows, same.rows)
+            ]
+            if differences and float(np.mean(differences)) < least:
+                best, least = name, float(np.mean(differences))
+        return best
+
+    @property
+    def _recommended_of_ranking(self) -> str:
         for row in self.rows:
             if row["method"] == POOL and row["difference"] <= row["standard_error"]:
                 return POOL
@@ -180,7 +209,7 @@ class MethodComparison:
     @property
     def storable(self) -> str | None:
         """The recommended method, or the best other one that a model file can hold, or None."""
-        names = [self.recommended, *self.methods]
+        names = [self.recommended, *self.methods, *self.others]
         return next((name for name in names if self.candidates[name].storable), None)
 
     @property
@@ -200,6 +229,11 @@ class MethodComparison:
 
         return reasons(self)
 
+    def runs(self, name: str | None = None) -> list[HeldOut]:
+        """Return what a method predicted, split by split; the recommended one by default."""
+        name = name or self.recommended
+        return self.held_out[name] if name in self.held_out else self.others[name]
+
     def pooled(self, name: str | None = None) -> tuple[IntArray, IntArray, FloatArray | None]:
         """Return rows, predicted classes and probabilities of a method, all splits together.
 
@@ -217,7 +251,7 @@ class MethodComparison:
         p : ndarray of shape (n, n_classes) or None
             The class probabilities.
         """
-        runs = self.held_out[name or self.recommended]
+        runs = self.runs(name)
         rows = np.concatenate([one.rows for one in runs])
         predicted = np.concatenate([one.predicted for one in runs])
         parts = [one.p for one in runs if one.p is not None]
@@ -225,7 +259,7 @@ class MethodComparison:
 
     def pooled_weights(self, name: str | None = None) -> FloatArray | None:
         """Return the weights of the rows of `pooled`, or None."""
-        parts = [one.weights for one in self.held_out[name or self.recommended]]
+        parts = [one.weights for one in self.runs(name)]
         known = [part for part in parts if part is not None]
         return np.concatenate(known) if known else None
 
@@ -317,6 +351,25 @@ class MethodComparison:
             for at in np.argsort(own, kind="stable")[:n_rows]
         ]
 
+    def summary(self) -> dict[str, Any]:
+        """Return what a model file keeps: the ranking, and the recommended method by class."""
+        keys = ("method", "nll", "error", "brier", "calibration", "train_rows", "splits", "verdict")
+        return {
+            "recommended": self.recommended,
+            "criterion": self.criterion,
+            "protocol": self.protocol,
+            "worth": self.worth,
+            "rows": len(self.y),
+            "margin": self.margin,
+            "reasons": self.reasons,
+            "ranking": [{key: _plain_value(row[key]) for key in keys} for row in self.rows],
+            "per_class": class_figures(self)[:MOST_KEPT],
+            "worst_confusions": worst_confusions(self),
+            "calibration": recalibrated(self),
+            "importance": self.importance,
+            "notes": self.notes,
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as values that JSON can hold."""
         pairs = self.hard_pairs()
@@ -342,6 +395,10 @@ class MethodComparison:
                 for name, runs in self.held_out.items()
             },
             "classes": self.classes.tolist(),
+            "per_class": class_figures(self),
+            "worst_confusions": worst_confusions(self),
+            "calibration": recalibrated(self),
+            "importance": self.importance,
             "confusion": self.confusion().tolist(),
             "hard_pairs": pairs and {"method": pairs[0], "errors": _listed(pairs[1])},
             "doubtful": self.doubtful(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -19,6 +19,7 @@ from ..tuning.method_sweep import MethodSweep
 from ._candidates import Candidate, choose, prepared
 from ._notes import note_of
 from ._peers import Conditions
+from ._splits import stratified_order
 
 # Probabilities of larger test parts are kept in single precision, after the figures are computed.
 EXACT_CELLS = 200_000
@@ -48,11 +49,13 @@ class Material:
     weights : ndarray or None
         The weights of all rows.
     rounds : list of (train, test)
-        The splits; every beginning of a training part is stratified.
+        The splits.
     preprocessor : transformer or None
         For the inputs.
     seed : int
         Seeds the methods.
+    ordered : bool
+        Whether every beginning of a training part is stratified already.
     """
 
     X: Any
@@ -62,6 +65,7 @@ class Material:
     rounds: Sequence[tuple[IntArray, IntArray]]
     preprocessor: Any
     seed: int
+    ordered: bool = False
     _latest: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def split(self, number: int, rows: int) -> Split:
@@ -75,7 +79,10 @@ class Material:
 
     def _make(self, number: int, rows: int) -> Split:
         train, test = self.rounds[number]
-        train = train[:rows]
+        if rows < len(train):
+            if not self.ordered:
+                train = stratified_order(self.y, train, self.seed + number)
+            train = train[:rows]
         first, second = rows_of(self.X, train), rows_of(self.X, test)
         fitted = None
         if self.preprocessor is not None:
@@ -140,6 +147,8 @@ class HeldOut:
         The weights of the test rows.
     train_rows : int
         The number of training rows.
+    tuned : bool
+        Whether its parameters were chosen for these rows.
     """
 
     rows: IntArray
@@ -150,6 +159,7 @@ class HeldOut:
     pairs: FloatArray | None = None
     weights: FloatArray | None = None
     train_rows: int = 0
+    tuned: bool = True
 
     def figures(self, y: IntArray) -> dict[str, float]:
         """Return error, NLL and Brier score; the last two are NaN without probabilities."""
@@ -229,7 +239,7 @@ def _judge_quick(candidate: Candidate, split: Split, conditions: Conditions) -> 
     if estimator is None:
         raise ValueError("it cannot be trained without tuning")
     fit_weighted(estimator, *split.beginning(len(split.train)))
-    return _asked(estimator, split, start, {})
+    return replace(_asked(estimator, split, start, {}), tuned=False)
 
 
 def _judge_alone(candidate: Candidate, split: Split, conditions: Conditions) -> HeldOut:

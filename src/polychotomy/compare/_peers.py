@@ -54,16 +54,14 @@ class Peer:
 def peers() -> tuple[Peer, ...]:
     """Return the methods of scikit-learn that are compared."""
     return (
-        Peer("logistic", "LogisticRegression, C tuned", True, 1.0, _logistic, _plain_logistic),
+        Peer("logistic", "logistic regression", True, 1.0, _logistic, _plain_logistic),
+        Peer("forest", "random forest", True, 1.5, _forest, _plain_forest),
         Peer(
-            "forest", "RandomForestClassifier, leaf size tuned", True, 1.5, _forest, _plain_forest
-        ),
-        Peer(
-            *("boosting", "HistGradientBoostingClassifier, learning rate tuned", False, 5.0),
+            *("boosting", "gradient boosting", False, 5.0),
             *(_boosting, _plain_boosting),
         ),
         Peer(
-            *("calibrated_svc", "CalibratedClassifierCV(SVC), C and gamma tuned", True, 3.5),
+            *("calibrated_svc", "SVC, calibrated", True, 3.5),
             *(_svc, _plain_svc),
         ),
     )

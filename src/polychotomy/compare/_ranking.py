@@ -20,6 +20,7 @@ from ..core import scores
 from ..core.types import FloatArray
 from ..statistics import corrected_t_test
 from ._candidates import BASELINE
+from ._words import extent
 
 if TYPE_CHECKING:
     from ._comparison import MethodComparison
@@ -86,6 +87,7 @@ def _elsewhere(comparison: MethodComparison) -> list[dict[str, Any]]:
                 "p_value": np.nan,
                 "distinguishable": None,
                 "verdict": "on fewer rows",
+                "extent": extent(runs),
             }
         )
     return sorted(rows, key=lambda row: (-row["train_rows"], row[comparison.criterion]))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import sklearn
 
-from ..core.extras import needed
 from ..core.words import duration
 from ..plots.svg import BAR, BOX, INK, page_style, svg_of
 from ._comparison import MethodComparison
+from ._pages import environment
 from ._words import behind, number
 
 MOST_PANELS = 12
@@ -59,19 +59,9 @@ def html_report(
     >>> page.startswith("<!DOCTYPE html>"), "MWV_SVM" in page
     (True, True)
     """
-    needed("jinja2", "tool", "The HTML report needs jinja2")
-    from jinja2 import ChoiceLoader, Environment, PackageLoader
+    templates = environment("The HTML report needs jinja2")
     from markupsafe import Markup
 
-    environment = Environment(
-        # All pages share one style.
-        loader=ChoiceLoader(
-            [PackageLoader("polychotomy.compare"), PackageLoader("polychotomy.plots")]
-        ),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     page = _page(comparison, Markup)
     page |= {
         "title": title,
@@ -80,7 +70,7 @@ def html_report(
         "notes": [*notes, *comparison.notes, _versions()],
         **_doubtful(comparison, X, rows),
     }
-    return environment.get_template("comparison.html").render(page=page).lstrip()
+    return str(templates.get_template("comparison.html").render(page=page)).lstrip()
 
 
 def _page(comparison: MethodComparison, markup: Any) -> dict[str, Any]:

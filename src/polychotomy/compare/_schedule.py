@@ -38,6 +38,8 @@ BEST_FEW = 4
 GROWTH_OF_KERNELS, GROWTH_OF_OTHERS = 2.0, 1.15
 # A first fit may take this share of the time left, so that others get their turn.
 FIRST_SHARE = 0.4
+# The best method so far may take more.
+BEST_SHARE = 0.7
 
 
 def sizes(n_train: int, n_classes: int) -> list[int]:
@@ -158,7 +160,8 @@ class Schedule:
         for place, size in enumerate(self.sizes):
             level, last = Level(size), place + 1 == len(self.sizes)
             for group in groups:
-                yield self._call(group, level, 0, FIRST_SHARE)
+                best = group is groups[0] and place > 0
+                yield self._call(group, level, 0, BEST_SHARE if best else FIRST_SHARE)
             if last:
                 reached.append((level, groups))
                 break
@@ -232,18 +235,21 @@ class Schedule:
     def _promoted(
         self, done: list[list[Candidate]], level: Level, larger: Level
     ) -> list[list[Candidate]]:
-        """Return the groups that go on to more rows: all, or the best few that have the time."""
+        """Return the groups that go on to more rows, the best first: all, or the best few."""
         left = self.clock.left()
+        ranked = sorted(done, key=lambda group: self._best_nll(group, level))
         if left is None:
-            return done
+            return ranked
         expected = {_key_of(group): self._expected(group, level, larger) for group in done}
         splits = self.n_splits if larger.rows == self.sizes[-1] else 1
         if sum(expected.values()) * splits < 0.5 * left * self.n_workers:
-            return done
-        ranked = sorted(done, key=lambda group: self._best_nll(group, level))
-        able = [one for one in ranked if expected[_key_of(one)] < FIRST_SHARE * left]
-        kept = able[:BEST_FEW]
-        return [group for group in done if group in kept]
+            return ranked
+        able = [
+            group
+            for place, group in enumerate(ranked)
+            if expected[_key_of(group)] < (FIRST_SHARE if place else BEST_SHARE) * left
+        ]
+        return able[:BEST_FEW]
 
     def _expected(self, group: Sequence[Candidate], level: Level, larger: Level) -> float:
         ours = group[0].pipe is not None or group[0].is_pool
@@ -281,8 +287,11 @@ def common_splits(runs: dict[str, dict[int, HeldOut]]) -> tuple[list[str], list[
     names : list of str
     splits : list of int
     """
-    most = max((len(splits) for splits in runs.values()), default=0)
-    names = [name for name, splits in runs.items() if len(splits) >= min(most, FEWEST_SPLITS)]
+    counts = sorted((len(splits) for splits in runs.values()), reverse=True)
+    most = counts[0] if counts else 0
+    # A ranking needs two methods, if necessary on fewer splits.
+    enough = min(FEWEST_SPLITS, counts[min(1, len(counts) - 1)]) if counts else 0
+    names = [name for name, splits in runs.items() if splits and len(splits) >= enough]
     shared = set.intersection(*(set(runs[name]) for name in names)) if names else set()
     if not shared:  # each on other splits: those of the method with the most
         names = [name for name in names if len(runs[name]) == most][:1]

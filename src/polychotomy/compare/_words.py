@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from ._candidates import BASELINE
 
 if TYPE_CHECKING:
     from ._comparison import MethodComparison
+    from ._judging import HeldOut
 
 # A method this many times faster gets a sentence.
 MUCH_FASTER = 5.0
@@ -19,7 +21,8 @@ NAMES = {"nll": "negative log-likelihood", "error": "error"}
 def ranking_text(comparison: MethodComparison) -> str:
     """Write the ranking as a table of text, with the sentences below it."""
     rows = comparison.rows
-    width = max(len("method"), *(len(row["method"]) for row in rows)) + 2
+    titles = {row["method"]: comparison.candidates[row["method"]].title for row in rows}
+    width = max(len("method"), *map(len, titles.values())) + 1
     heads = ("nll", "error", "brier", "calib.", "seconds")
     lines = [f"   {'method':<{width}}" + "".join(f"{head:>9}" for head in heads) + "  behind"]
     place = 0
@@ -29,7 +32,7 @@ def ranking_text(comparison: MethodComparison) -> str:
         )
         ranked = row["method"] in comparison.held_out and row["method"] != BASELINE.name
         place += ranked
-        line = f"{place if ranked else '':>2} {row['method']:<{width}}{figures}"
+        line = f"{place if ranked else '':>2} {titles[row['method']]:<{width}}{figures}"
         lines.append(f"{line}{row['seconds']:>9.2f}  {behind(row)}".rstrip())
     lines += ["", *comparison.reasons]
     return "\n".join(lines)
@@ -46,7 +49,7 @@ def behind(row: dict[str, Any]) -> str:
     if verdict == "best":
         return "best" + _useless(row)
     if verdict == "on fewer rows":
-        return f"only judged on {row['train_rows']:,} rows"
+        return f"only judged on {row['extent']}"
     if np.isnan(row["difference"]):
         return "no probabilities"
     text = f"{row['difference']:+.4f}"
@@ -54,6 +57,12 @@ def behind(row: dict[str, Any]) -> str:
         return text + _useless(row)
     text += f" ± {row['standard_error']:.4f}"
     return text + ("" if verdict == "behind" else f", {verdict}") + _useless(row)
+
+
+def extent(runs: Sequence[HeldOut]) -> str:
+    """Return on how many rows and splits a method was judged, in words."""
+    splits = "1 split" if len(runs) == 1 else f"{len(runs)} splits"
+    return f"{runs[0].train_rows:,} rows, {splits}{'' if runs[0].tuned else ', not tuned'}"
 
 
 def _useless(row: dict[str, Any]) -> str:
@@ -95,9 +104,9 @@ def _skipped(comparison: MethodComparison) -> list[str]:
     if comparison.others:
         words = []
         for name, runs in comparison.others.items():
-            why = f", {comparison.why[name]}" if name in comparison.why else ""
-            words.append(f"{name} ({runs[0].train_rows:,}{why})")
-        sentences.append(f"Judged on fewer training rows only: {'; '.join(words)}.")
+            why = f": {comparison.why[name]}" if name in comparison.why else ""
+            words.append(f"{name} ({extent(runs)}{why})")
+        sentences.append(f"Judged less thoroughly: {'; '.join(words)}.")
     if comparison.left_out:
         words = [f"{name} ({why})" for name, why in comparison.left_out.items()]
         sentences.append(f"Skipped: {'; '.join(words)}.")
@@ -108,7 +117,16 @@ def _choice(
     comparison: MethodComparison, chosen: dict[str, Any], best: dict[str, Any]
 ) -> list[str]:
     name, key = chosen["method"], comparison.criterion
-    start = f"Recommended: {name} ({comparison.candidates[name].words}):"
+    start = f"Recommended: {comparison.candidates[name].title}:"
+    if name in comparison.others:
+        runs = comparison.others[name]
+        return [
+            f"{start} its {NAMES[key]} on rows it had not seen, {chosen[key]:.4f} ({extent(runs)}; "
+            f"a training part has {comparison.most_rows:,} rows), is less than that of "
+            f"{best['method']} on the same rows. That has {best[key]:.4f} on "
+            f"{best['train_rows']:,} rows and {best['splits']} splits.",
+            "More time would judge it more thoroughly: --time.",
+        ]
     worth = f"; {comparison.worth}" if comparison.worth else ""
     seen = f"on rows it had not seen, {chosen[key]:.4f} ({comparison.protocol}{worth})"
     if chosen is best:
@@ -156,7 +174,8 @@ def _faster(
     fast = [
         row
         for row in rows
-        if row["method"] in comparison.methods
+        if chosen["method"] in comparison.methods
+        and row["method"] in comparison.methods
         and row is not chosen
         and row["seconds"] * MUCH_FASTER < chosen["seconds"]
         and comparison.is_as_good(row["method"], chosen["method"])

@@ -156,11 +156,15 @@ class CallsInProcesses:
 
     def run(self, task: str, context: Any, take: Take, on_answer: OnAnswer) -> None:
         """Make calls; see `Calls.run`."""
+        first = take()
+        if first is None:
+            return
+        waiting = [first]
         start_early(self.modules)
         with _stored(context) as path:
             crew = _Crew(self.n_workers, (task, path, self.memory, self.modules))
             try:
-                crew.work(take, on_answer)
+                crew.work(lambda: waiting.pop() if waiting else take(), on_answer)
             finally:
                 crew.dismiss()
 

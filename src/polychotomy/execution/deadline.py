@@ -77,6 +77,11 @@ class Clock:
         self.reserve = reserve
         self.start = perf_counter() if start is None else start
 
+    def keeping(self, share: float) -> Clock:
+        """Return a clock that also keeps a share of the limit in reserve."""
+        more = 0.0 if self.limit is None else share * self.limit
+        return Clock(self.limit, self.start, self.reserve + more)
+
     @property
     def spent(self) -> float:
         """The seconds since the start."""

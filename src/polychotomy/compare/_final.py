@@ -1,0 +1,76 @@
+"""The recommended method, fitted to all rows for a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from ._candidates import choose
+from ._classes import settle_classes
+from ._compare import checked_weights, input_steps
+from ._judging import fitted_tuned, rows_of
+from ._peers import Conditions
+from ._splits import stratified_order
+
+
+def fit_method(
+    name: str,
+    X: Any,
+    y: ArrayLike,
+    preprocessor: Any = "scale",
+    *,
+    rare: str = "keep",
+    sample_weight: ArrayLike | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Any:
+    """Tune and fit a method as in a comparison; with many rows it is tuned on a part of them.
+
+    Parameters
+    ----------
+    name : str
+        One of `candidates`.
+    X, y, preprocessor, rare, sample_weight, random_state
+        As in `compare_methods`.
+    n_jobs : int, default=None
+        The number of threads, for methods that can use several.
+
+    Returns
+    -------
+    model : Pipeline
+        Fitted: the inputs' transformer, and the classifier.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from polychotomy.compare import fit_method
+    >>> X, y = load_iris(return_X_y=True)
+    >>> fit_method("PWC_PSVM", X, y).predict_proba(X[:1]).shape
+    (1, 3)
+    """
+    from sklearn.pipeline import Pipeline
+
+    (candidate,) = choose([name])
+    classes = settle_classes(y, rare)
+    X = X if hasattr(X, "iloc") else np.asarray(X)
+    kept, numbers = classes.rows, classes.numbers
+    if candidate.tuned_rows is not None and len(numbers) > candidate.tuned_rows:
+        order = stratified_order(numbers, np.arange(len(numbers)), random_state)
+        kept, numbers = kept[order], numbers[order]
+    labels = classes.labels[numbers]
+    inputs = X if np.array_equal(kept, np.arange(len(X))) else rows_of(X, kept)
+    weights = None
+    if sample_weight is not None:
+        weights = checked_weights(np.asarray(sample_weight)[kept])
+    steps = []
+    before = input_steps(preprocessor)
+    if before is not None:
+        before = clone(before).fit(inputs, labels)
+        inputs = before.transform(inputs)
+        steps.append(("inputs", before))
+    conditions = Conditions(int(np.bincount(numbers).min()), random_state, n_jobs)
+    fitted = fitted_tuned(candidate, conditions, inputs, labels, weights)
+    return Pipeline([*steps, ("classifier", fitted)])

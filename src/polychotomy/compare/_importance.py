@@ -1,0 +1,162 @@
+"""Which inputs matter: how much worse a method gets if a column is shuffled.
+
+Design note: columns are shuffled in held-out rows, before they are encoded. Importance in training
+rows would praise columns that a method has only learned by heart, and importance of encoded columns
+would divide a category among its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from ..core import scores
+from ..core.types import FloatArray
+from ..execution.calls import Answer, Call, Calls
+from ..execution.deadline import Clock
+from ._candidates import Candidate, choose, prepared
+from ._judging import HeldOut, Level, Material, fit_weighted, rows_of
+from ._peers import Conditions
+
+TASK = "polychotomy.compare._importance:shuffled"
+MOST_SPLITS = 3
+REPEATS = 2
+MOST_ROWS = 1_000
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: a method with its parameters, on a split, and how long it may take."""
+
+    name: str
+    parameters: dict[str, Any]
+    level: Level
+    split: int
+    seconds: float | None
+
+
+def shuffled(material: Material, question: Question) -> FloatArray:
+    """Return how much the NLL grows for every column and repeat; NaN if the time was up."""
+    start = perf_counter()
+    split = material.split(question.split, question.level.rows)
+    (candidate,) = choose([question.name])
+    conditions = split.conditions(material.seed)
+    estimator = _with_parameters(candidate, question.parameters, conditions)
+    fit_weighted(estimator, *split.beginning(len(split.train)))
+    random = np.random.RandomState(material.seed + question.split)
+    rows = np.sort(random.permutation(len(split.test))[:MOST_ROWS])
+    X, y = rows_of(material.X, split.test[rows]), split.y_test[rows]
+    weights = None if split.test_weights is None else split.test_weights[rows]
+    known = np.searchsorted(split.labels, estimator.classes_)
+
+    def nll(inputs: Any) -> float:
+        ready = inputs if split.preprocessor is None else split.preprocessor.transform(inputs)
+        p = np.zeros((len(y), len(split.labels)))
+        p[:, known] = estimator.predict_proba(ready)
+        return float(scores.nll(p, y, weights))
+
+    whole = nll(X)
+    found: FloatArray = np.full((X.shape[1], REPEATS), np.nan)
+    for repeat in range(REPEATS):
+        for column in range(X.shape[1]):
+            order = random.permutation(len(rows))
+            if question.seconds is not None and perf_counter() - start > question.seconds:
+                return found
+            found[column, repeat] = nll(_with_shuffled(X, column, order)) - whole
+    return found
+
+
+def _with_parameters(candidate: Candidate, parameters: dict[str, Any], on: Conditions) -> Any:
+    """Return a method with parameters that were chosen before, so that it is not tuned again."""
+    if candidate.pipe is not None and parameters:
+        return prepared(candidate.pipe, on).set_params(**parameters)
+    if candidate.quick is not None and parameters:
+        return candidate.quick(on).set_params(**parameters)
+    return candidate.make(on)
+
+
+def _with_shuffled(X: Any, column: int, order: Any) -> Any:
+    if hasattr(X, "iloc"):
+        changed = X.copy()
+        name = X.columns[column]
+        changed[name] = X[name].to_numpy()[order]
+        return changed
+    changed = X.copy()
+    changed[:, column] = X[order, column]
+    return changed
+
+
+def column_importance(
+    material: Material, name: str, runs: Sequence[HeldOut], calls: Calls, clock: Clock
+) -> list[dict[str, Any]] | None:
+    """Return how much worse a method gets without each column, on held-out rows.
+
+    Parameters
+    ----------
+    material : Material
+        The table and its splits.
+    name : str
+        The method.
+    runs : sequence of HeldOut
+        What it predicted on the splits, with its parameters.
+    calls : Calls
+        Where to do the work.
+    clock : Clock
+        The time that is left.
+
+    Returns
+    -------
+    columns : list of dict or None
+        "column", "importance" (growth of the NLL), "lower" and "upper" (95 % interval, over
+        splits), the most important first; None if there was no time.
+    """
+    left = clock.left()
+    numbers = {test.tobytes(): k for k, (_, test) in enumerate(material.rounds)}
+    questions = []
+    for one in runs[:MOST_SPLITS]:
+        number = numbers.get(one.rows.tobytes())
+        if number is not None and one.p is not None:
+            level = Level(one.train_rows)
+            seconds = None if left is None else 0.8 * left
+            questions.append(Question(name, one.parameters, level, number, seconds))
+    waiting = iter([Call(question, clock.until()) for question in questions])
+    found: list[FloatArray] = []
+
+    def on_answer(call: Call, answer: Answer) -> None:
+        if isinstance(answer.value, np.ndarray):
+            found.append(answer.value)
+
+    if left is not None and left <= 0:
+        return None
+    calls.run(TASK, material, lambda: next(waiting, None), on_answer)
+    if not found or np.isnan(found[0]).all():
+        return None
+    return _summary(np.concatenate(found, axis=1), material.X)
+
+
+def _summary(growth: FloatArray, X: Any) -> list[dict[str, Any]]:
+    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    rows = []
+    for column, values in enumerate(growth):
+        known = values[~np.isnan(values)]
+        if not len(known):
+            continue
+        wide = 0.0
+        if len(known) > 1:
+            spread = known.std(ddof=1) / np.sqrt(len(known))
+            wide = float(stats.t.ppf(0.975, len(known) - 1) * spread)
+        mean = float(known.mean())
+        rows.append(
+            {
+                "column": names[column] if names else f"column {column}",
+                "importance": mean,
+                "lower": mean - wide,
+                "upper": mean + wide,
+            }
+        )
+    return sorted(rows, key=lambda row: -float(row["importance"]))
