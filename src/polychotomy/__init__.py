@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .ensemble.pool import PolychotomyPool
     from .ensemble.tempered_classifier import TemperedClassifier
     from .multinomial import KernelMultinomialRegression
+    from .export import to_onnx
     from .persistence import load, save
     from .probabilistic_svc import ProbabilisticSVC
     from .tuning.compare_decoders import DecoderComparison, compare_decoders
@@ -134,6 +135,7 @@ __all__ = [
     "recipes",
     "save",
     "show_versions",
+    "to_onnx",
 ]
 
 # Names that build on the estimator, with their modules: imported on first use.
@@ -152,12 +154,14 @@ _LATER = {
     "load": "persistence",
     "save": "persistence",
     "show_versions": "core.versions",
+    "to_onnx": "export",
 }
 _PACKAGES = (
     "compare",
     "comparing",
     "datasets",
     "decisions",
+    "export",
     "persistence",
     "plots",
     "statistics",

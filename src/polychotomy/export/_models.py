@@ -1,0 +1,142 @@
+"""Estimators as graphs: pipes, pools, metrics, searches and pipelines."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from ..core.extras import needed
+from ..core.math import SMALLEST_PROBABILITY
+from ..core.types import FloatArray
+from ..ensemble.metric import LearnedMetric
+from ..ensemble.metric_classifier import MetricClassifier
+from ..ensemble.nested import NestedDichotomies
+from ..ensemble.pool import PolychotomyPool
+from ..pipe.classifier import PolychotomyClassifier, pipe_of
+from ..probabilistic_svc import ProbabilisticSVC
+from ..tempering import Tempering
+from ._decoders import decoded
+from ._errors import ExportError
+from ._graph import OPSET, Tensor
+from ._machines import calibrated, margins, taken
+
+
+@singledispatch
+def probabilities(model: Any, X: Tensor) -> Tensor:
+    """Return the class probabilities of a fitted classifier."""
+    if hasattr(model, "best_estimator_"):  # a search, ours or scikit-learn's
+        return probabilities(model.best_estimator_, X)
+    raise ExportError(f"{type(model).__name__} cannot be exported.")
+
+
+@probabilities.register
+def _(model: ProbabilisticSVC, X: Tensor) -> Tensor:
+    return probabilities(model.classifier_, X)
+
+
+@probabilities.register
+def _(model: PolychotomyClassifier, X: Tensor) -> Tensor:
+    if not hasattr(model, "predict_proba"):
+        raise ExportError("This classifier has no probabilities; choose a decoder that has.")
+    pipe = pipe_of(model)
+    if pipe.calibrator is None or pipe.decoder is None:
+        raise ExportError("This classifier is not calibrated yet; call calibrate first.")
+    own = pipe.parts.uses_probabilities and not pipe.parts.calibrator.learns
+    found = margins(pipe.machines.fitted, X, own)
+    found = taken(found, pipe.machines.source, pipe.machines.sign, X.graph)
+    p = decoded(pipe.decoder, calibrated(pipe.calibrator, found), pipe.codebook)
+    base = getattr(pipe.decoder, "priors_", pipe.class_sizes)
+    if pipe.tempering is not None:
+        p, base = tempered(pipe.tempering, p), pipe.class_sizes
+    if pipe.priors is None:
+        return p
+    ratio = np.divide(pipe.priors, base, out=np.zeros(len(base)), where=np.asarray(base) > 0)
+    return (p * ratio).normalised(len(base))
+
+
+@singledispatch
+def tempered(tempering: Any, p: Tensor) -> Tensor:
+    """Return tempered probabilities."""
+    raise ExportError(f"The tempering {type(tempering).__name__} cannot be exported.")
+
+
+@tempered.register
+def _(tempering: Tempering, p: Tensor) -> Tensor:
+    logs = p.graph.op("Max", p, float(tempering.floor)).log()
+    centred = logs - logs.sum(1) * (1.0 / len(tempering.biases_))
+    return (centred * float(tempering.slope_) + tempering.biases_).softmax()
+
+
+@probabilities.register
+def _(model: NestedDichotomies, X: Tensor) -> Tensor:
+    total = probabilities(model.trees_[0], X)
+    for tree in model.trees_[1:]:
+        total = total + probabilities(tree, X)
+    p = total / float(len(model.trees_))
+    return p if model.tempering_ is None else tempered(model.tempering_, p)
+
+
+@probabilities.register
+def _(model: MetricClassifier, X: Tensor) -> Tensor:
+    return probabilities(model.estimator_, transformed(model.metric_, X))
+
+
+@probabilities.register
+def _(model: PolychotomyPool, X: Tensor) -> Tensor:
+    arithmetic = geometric = X.graph.constant(0.0)
+    for name, member in model.members_.items():
+        if len(member.classes_) != len(model.classes_):
+            raise ExportError(f"The member {name!r} of the pool has not seen all classes.")
+        p = tempered(model.temperings_[name], probabilities(member, X))
+        weight = float(model.weights_[name])
+        arithmetic = arithmetic + p * weight
+        geometric = geometric + X.graph.op("Max", p, SMALLEST_PROBABILITY).log() * weight
+    return 0.5 * (arithmetic + tempered(model.tempering_, geometric.softmax()))
+
+
+@probabilities.register
+def _(model: Pipeline, X: Tensor) -> Tensor:
+    for _, step in model.steps[:-1]:
+        if step is not None and step != "passthrough":
+            X = transformed(step, X)
+    return probabilities(model.steps[-1][1], X)
+
+
+@singledispatch
+def transformed(step: Any, X: Tensor) -> Tensor:
+    """Return the outputs of a transformer of scikit-learn, as skl2onnx converts it."""
+    skl2onnx = needed("skl2onnx", "onnx", "Exporting steps of scikit-learn needs skl2onnx")
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    shape = [None, step.n_features_in_]
+    try:
+        model = skl2onnx.convert_sklearn(
+            step, initial_types=[("X", DoubleTensorType(shape))], target_opset=OPSET
+        )
+    except Exception as error:
+        raise ExportError(f"{type(step).__name__} cannot be exported: {error}") from error
+    return X.graph.inline(model, X)
+
+
+@transformed.register
+def _(step: LearnedMetric, X: Tensor) -> Tensor:
+    view = step._view
+    columns = []
+    for feature in range(len(view.means)):
+        column = X.columns([feature])
+        knots = slice(int(view.starts[feature]), int(view.starts[feature + 1]))
+        if knots.start < knots.stop:
+            column = _interpolated(column, view.values[knots], view.scores[knots])
+        columns.append(column)
+    Z = (X.graph.concatenate(columns, axis=1) - view.means) / view.deviations
+    weighted: Tensor = Z * (step.scale_ * step.feature_weights_)
+    return weighted
+
+
+def _interpolated(x: Tensor, values: FloatArray, scores: FloatArray) -> Tensor:
+    """Return ``numpy.interp(x, values, scores)``: the sum of the parts of all steps up to x."""
+    done = ((x - values[None, :-1]) / np.diff(values)[None]).clip(0.0, 1.0)
+    return (done * np.diff(scores)[None]).sum(1) + float(scores[0])

@@ -1,0 +1,196 @@
+"""ONNX graphs give what the models give, or are refused."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.datasets import load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from polychotomy import (
+    LSSVM,
+    SVM,
+    CodeCoupling,
+    KernelLogisticRegression,
+    NestedDichotomies,
+    OneVsOne,
+    OneVsRest,
+    PairwiseCoupling,
+    PolychotomyClassifier,
+    PolychotomyPool,
+    ProbabilisticSVC,
+    recipe,
+    to_onnx,
+)
+from polychotomy.export import ExportError, check_against
+from polychotomy.native import couple_code, couple_hastie_tibshirani, couple_wu_lin_weng
+
+onnx = pytest.importorskip("onnx", reason="onnx is not installed: pip install 'polychotomy[onnx]'")
+onnxruntime = pytest.importorskip(
+    "onnxruntime", reason="onnxruntime is not installed: pip install 'polychotomy[onnx]'"
+)
+
+WINE, KIND = load_wine(return_X_y=True)
+WINE = StandardScaler().fit_transform(WINE)
+NAMES = np.array(["barolo", "grignolino", "barbera"])[KIND]
+
+
+def difference(model, X=WINE, y=NAMES):
+    model.fit(X[::2], y[::2])
+    graph = to_onnx(model, X[:9])
+    return check_against(graph, model, X * 1.3)
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        SVM(C=3),
+        SVM(kernel="linear"),
+        SVM(kernel="poly", degree=2, coef0=1.0),
+        SVM(kernel="laplacian"),
+        SVM(kernel="sigmoid", gamma=0.01),
+        KernelLogisticRegression(C=3),
+        LSSVM(),
+        LSSVM(kernel="poly", degree=2, coef0=1.0),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("code", ["one_vs_one", "one_vs_rest"])
+def test_machines_and_kernels(machine, code):
+    # What the self-check promises; a polynomial kernel of large values loses some digits.
+    assert difference(PolychotomyClassifier(machine, code=code)) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("code", "calibrator", "decoder"),
+    [
+        ("one_vs_one", "platt", "pairwise_coupling"),
+        ("one_vs_one", "pooled_platt", PairwiseCoupling("hastie_tibshirani")),
+        ("one_vs_one", "none", "soft_max"),
+        ("one_vs_one", "none", "shrunk_soft_max"),
+        ("one_vs_one", "platt", "bayesian"),
+        ("one_vs_rest", "none", "soft_max"),
+        ("one_vs_rest", "none", "shrunk_soft_max"),
+        ("one_vs_rest", "platt", "winner_takes_all"),
+        ("one_vs_rest", "platt", "code_coupling"),
+        ("exhaustive", "platt", "bayesian"),
+        ("nested", "platt", "branch_product"),
+    ],
+)
+@pytest.mark.parametrize("tempering", [None, "auto"])
+def test_calibrators_and_decoders(code, calibrator, decoder, tempering):
+    clf = PolychotomyClassifier(SVM(C=3), code, calibrator, decoder, tempering=tempering)
+    assert difference(clf) < 1e-7
+
+
+@pytest.mark.parametrize("code", ["one_vs_one", "one_vs_rest", "minimal"])
+def test_moderated_outputs(code):
+    clf = PolychotomyClassifier(LSSVM(), code, "none", "bayesian")
+    assert difference(clf) < 1e-7
+
+
+def test_priors_numbers_as_labels_and_two_classes():
+    clf = PolychotomyClassifier(SVM(), priors=[0.7, 0.2, 0.1])
+    assert difference(clf, y=KIND) < 1e-7
+    assert difference(ProbabilisticSVC(), y=(KIND == 1)) < 1e-7
+
+
+def test_estimators_around_pipes():
+    assert difference(make_pipeline(StandardScaler(), PCA(5), ProbabilisticSVC())) < 1e-7
+    assert difference(GridSearchCV(ProbabilisticSVC(), {"C": [1, 10]}, cv=2)) < 1e-7
+    assert difference(NestedDichotomies(KernelLogisticRegression(), n_trees=2)) < 1e-7
+    assert difference(recipe("LS2")) < 1e-7
+    members = [
+        ("a", PolychotomyClassifier(SVM())),
+        ("b", make_pipeline(PCA(4), ProbabilisticSVC())),
+    ]
+    assert difference(PolychotomyPool(members)) < 1e-7
+
+
+def run_coupling(decoder, codebook, r):
+    """Decode r by a graph of the decoder alone."""
+    from polychotomy.export._decoders import decoded
+    from polychotomy.export._graph import IR_VERSION, OPSET, Graph, Tensor
+    from polychotomy.export._machines import GraphMargins
+
+    graph = Graph()
+    given = Tensor(graph, "r")
+    p = decoded(decoder, GraphMargins(given, given), codebook)
+    make, double = onnx.helper, onnx.TensorProto.DOUBLE
+    body = make.make_graph(
+        graph.nodes,
+        "coupling",
+        [make.make_tensor_value_info("r", double, [None, codebook.n_columns])],
+        [make.make_tensor_value_info(p.name, double, [None, codebook.n_classes])],
+        graph.constants,
+    )
+    opset = [make.make_opsetid("", OPSET)]
+    model = make.make_model(body, opset_imports=opset, ir_version=IR_VERSION)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    return session.run(None, {"r": r})[0]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+@pytest.mark.parametrize("spread", [0.3, 3.0, 8.0])
+def test_couplings_are_those_of_the_core(n_classes, spread):
+    rng = np.random.default_rng(n_classes)
+    pairs, rest = OneVsOne().build(n_classes), OneVsRest().build(n_classes)
+    r = 1 / (1 + np.exp(-rng.normal(0, spread, (200, pairs.n_columns))))
+    found = run_coupling(PairwiseCoupling(), pairs, r)
+    np.testing.assert_allclose(found, couple_wu_lin_weng(r), atol=1e-9)
+    found = run_coupling(PairwiseCoupling("hastie_tibshirani"), pairs, r)
+    np.testing.assert_allclose(found, couple_hastie_tibshirani(r)[0], atol=1e-7)
+    r = 1 / (1 + np.exp(-rng.normal(0, spread, (200, rest.n_columns))))
+    found = run_coupling(CodeCoupling(), rest, r)
+    np.testing.assert_allclose(found, couple_code(r, rest.matrix)[0], atol=1e-6)
+
+
+def test_one_vs_rest_coupling_is_the_optimum():
+    r = np.array([[0.7, 0.4, 0.05]])
+    (p,) = run_coupling(CodeCoupling(), OneVsRest().build(3), r)
+
+    def distance(s):
+        q = np.exp(s) / np.exp(s).sum()
+        return -(r * np.log(q) + (1 - r) * np.log(1 - q)).sum()
+
+    s = minimize(distance, np.zeros(3), tol=1e-12).x
+    np.testing.assert_allclose(p, np.exp(s) / np.exp(s).sum(), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (PolychotomyClassifier(SVM(), decoder="max_wins"), "has no probabilities"),
+        (PolychotomyClassifier(SVC()), "SVM, KernelLogisticRegression and LSSVM can"),
+        (PolychotomyClassifier(SVM(), calibrator="isotonic"), "calibrator Isotonic"),
+        (PolychotomyClassifier(SVM(), code="minimal"), "one-vs-rest codes only"),
+        (PolychotomyClassifier(SVM(), decoder=PairwiseCoupling("markov")), "'markov'"),
+        (SVC(), "SVC cannot be exported"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*Isotonic")
+def test_what_cannot_be_exported_is_named(model, sentence):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ExportError, match=sentence):
+        to_onnx(model.fit(X, y), X)
+
+
+def test_a_graph_that_differs_is_refused():
+    X, y = load_iris(return_X_y=True)
+    graph = to_onnx(ProbabilisticSVC().fit(X, y), X)
+    other = ProbabilisticSVC(C=0.5).fit(X, y)
+    with pytest.raises(ExportError, match="differs from the model by"):
+        check_against(graph, other, X)
+    with pytest.raises(ExportError, match="at least one row"):
+        to_onnx(other, X[:0])
+
+
+def test_numbers_are_doubles():
+    X, y = load_iris(return_X_y=True)
+    graph = to_onnx(ProbabilisticSVC().fit(X, y), X)
+    kinds = {value.data_type for value in graph.graph.initializer}
+    assert onnx.TensorProto.FLOAT not in kinds
+    assert onnx.TensorProto.DOUBLE in kinds
