@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from .ensemble.nested import NestedDichotomies
     from .ensemble.pool import PolychotomyPool
     from .ensemble.tempered_classifier import TemperedClassifier
-    from .multinomial import KernelMultinomialRegression
     from .export import to_onnx
+    from .multinomial import KernelMultinomialRegression
     from .persistence import load, save
     from .probabilistic_svc import ProbabilisticSVC
     from .tuning.compare_decoders import DecoderComparison, compare_decoders
