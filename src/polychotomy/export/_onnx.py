@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from ..core.versions import installed
 from ._check import check_against
 from ._errors import ExportError
 from ._graph import IR_VERSION, OPSET, Graph, Tensor
@@ -78,13 +79,11 @@ def to_onnx(model: Any, X: ArrayLike, *, tolerance: float = 1e-6) -> Any:
         ],
         graph.constants,
     )
-    from .. import __version__
-
     written = make.make_model(
         body,
         opset_imports=[make.make_opsetid("", OPSET), make.make_opsetid("ai.onnx.ml", 3)],
         producer_name="polychotomy",
-        producer_version=__version__,
+        producer_version=installed("polychotomy") or "",
         ir_version=IR_VERSION,
     )
     graph.onnx.checker.check_model(written)
