@@ -141,6 +141,29 @@ def test_evaluate_reports_costs_answers_and_sets(commands):
     assert "decisions" not in commands.run("evaluate", "bare.model", "test.csv", "--json").json
 
 
+def test_compare_ranks_by_cost_and_shows_it_on_the_page(commands):
+    options = ("--methods", "PWC_PSVM,logistic", "--splits", "2", "-t", "kind", "--jobs", "1")
+    done = commands.run(
+        "compare", "train.csv", *options, "--drop", "number", "--costs", "rows.csv", "--json"
+    )
+    assert done.code == 0, done.err
+    decided = done.json["decisions"]
+    assert decided["criterion"] == "cost"
+    costs = [row["cost"] for row in decided["ranking"]]
+    assert costs == sorted(costs)
+    assert {row["method"] for row in decided["ranking"]} == {"PWC_PSVM", "logistic"}
+    asked = ("--reject-cost", "0.2", "--sets", "0.9")
+    done = commands.run(
+        "compare", "train.csv", *options, "--drop", "number", *asked, "--report", "page.html"
+    )
+    assert "ranked by mean cost" in done.out
+    page = (commands.folder / "page.html").read_text()
+    for words in ('id="decisions"', 'aria-label="Error among answered rows', "Sets of classes"):
+        assert words in page
+    done = commands.run("compare", "train.csv", *options, "--costs", "plain.csv", "--sets", "0")
+    assert done.code == 2
+
+
 def test_adapted_probabilities_are_better(commands):
     truth = pd.read_csv(commands.folder / "shifted.csv")["kind"]
     numbers = np.searchsorted(KINDS, truth)

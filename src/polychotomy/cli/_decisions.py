@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from ..compare import ComparedDecisions, MethodComparison
     from ..decisions import DecisionPlan, DecisionReport
 
 CostsFile = Annotated[
@@ -42,6 +43,8 @@ SetCoverage = Annotated[
 ]
 # Between the classes of a set, in a table.
 BETWEEN = "|"
+# The sets that a page shows if no others are asked for, and the test rows that they need.
+SHOWN_COVERAGE, LEAST_ROWS = 0.9, 20
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,34 @@ class Wishes:
             return self
         known = {key: kept.get(key) for key in asdict(self)}
         return Wishes(**known)
+
+    def check(self, classes: Any) -> None:
+        """Refuse what does not suit the classes of a table, before anything is fitted."""
+        import numpy as np
+
+        from ..decisions.held_out import HeldOut
+
+        self.plan(classes, HeldOut(np.eye(len(classes)), np.arange(len(classes))))
+
+    def compared(self, found: MethodComparison, X: Any) -> ComparedDecisions | None:
+        """Return the methods of a comparison ranked by what is decided; None if nothing can be."""
+        from ..compare import compared_decisions
+        from ..decisions.costs import costs_by_text
+
+        judged = [found.held_out[name] for name in found.methods]
+        if not any(all(one.p is not None for one in runs) for runs in judged):
+            return None
+        sets = self.sets
+        if self == Wishes() and min(len(one.rows) for runs in judged for one in runs) >= LEAST_ROWS:
+            sets = SHOWN_COVERAGE
+        return compared_decisions(
+            found,
+            costs=None if self.costs is None else costs_by_text(self.costs, found.classes),
+            reject_cost=self.reject_cost,
+            answered=self.answered,
+            sets=sets,
+            X=X,
+        )
 
     def plan(self, classes: Any, held_out: Any = None) -> DecisionPlan:
         """Return the plan for a model's classes."""
@@ -118,6 +149,13 @@ def wishes(
     if sets is not None:
         share(sets, "--sets")
     return Wishes(None if costs is None else read_costs(costs), reject_cost, answered, sets)
+
+
+def class_labels(y: Any) -> Any:
+    """Return the classes of a table."""
+    import numpy as np
+
+    return np.unique(np.asarray(y))
 
 
 def read_costs(path: Path) -> dict[str, dict[str, float | str]]:

@@ -31,10 +31,19 @@ from ._data import (
     load_data,
     seconds_of,
 )
+from ._decisions import (
+    Answered,
+    CostsFile,
+    RejectCost,
+    SetCoverage,
+    Wishes,
+    class_labels,
+    wishes,
+)
 from ._time import command_clock
 
 if TYPE_CHECKING:
-    from ..compare import MethodComparison
+    from ..compare import ComparedDecisions, MethodComparison
 
 Time = Annotated[
     str,
@@ -95,6 +104,10 @@ def compare(
     bins: Bins = None,
     merge_spellings: MergeSpellings = False,
     unique: Unique = False,
+    costs: CostsFile = None,
+    reject_cost: RejectCost = None,
+    answered: Answered = None,
+    sets: SetCoverage = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     as_json: Json = False,
@@ -106,9 +119,13 @@ def compare(
     A large table is tried on a part of its rows first, so that there is an answer whenever the time
     is up.
 
+    With --costs, --reject-cost, --answered or --sets, the methods are also ranked by what their
+    decisions come to.
+
     \b
     Examples:
       polychotomy compare iris
+      polychotomy compare loans.csv -t kind --costs costs.csv --report loans.html
       polychotomy compare flowers.csv --target species --time 5m --report flowers.html
       polychotomy compare flowers.csv -t species --methods POOL,PSVC,logistic --json
     """  # noqa: D301
@@ -117,6 +134,7 @@ def compare(
     from ..core import files
 
     clock = command_clock(seconds_of(time), page=report is not None)
+    wanted = wishes(costs, reject_cost, answered, sets)
     if everything and methods:
         raise ValueError("--all and --methods do not go together.")
     choose("all" if everything else names(methods))
@@ -126,6 +144,8 @@ def compare(
     more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
     more |= {"merge_spellings": merge_spellings, "unique": unique}
     loaded = load_data(data, target, drop, keep, category, text, missing, **more)
+    if rare == "keep":
+        wanted.check(class_labels(loaded.table.y))
     found = compare_methods(
         loaded.table.X,
         loaded.table.y,
@@ -143,12 +163,20 @@ def compare(
         n_jobs=n_processes(jobs),
         importance=report is not None or as_json,
     )
+    decided = None
+    if report is not None or wanted != Wishes():
+        X = loaded.table.X if found.kept is None else loaded.table.X.iloc[found.kept]
+        decided = wanted.compared(found, X)
+    asked = decided if wanted != Wishes() else None
     if as_json:
-        print_json(_numbered(found, loaded))
+        more_figures = {} if asked is None else {"decisions": asked.to_dict()}
+        print_json({**_numbered(found, loaded), **more_figures})
     else:
         show(found)
+        if asked is not None:
+            show(f"\n{asked}")
     if report is not None:
-        _write_page(found, loaded, report, data)
+        _write_page(found, loaded, report, data, decided)
     elif not as_json:
         tell("--report FILE.html shows reliability, confusions, hard pairs and doubtful rows.")
 
@@ -185,7 +213,13 @@ def _rows(found: MethodComparison, loaded: Loaded) -> Any:
     return rows if found.kept is None else rows[found.kept]
 
 
-def _write_page(found: MethodComparison, loaded: Loaded, path: Path, data: str) -> None:
+def _write_page(
+    found: MethodComparison,
+    loaded: Loaded,
+    path: Path,
+    data: str,
+    decided: ComparedDecisions | None,
+) -> None:
     from ..compare import html_report
     from ..tables import whole_file
 
@@ -198,6 +232,7 @@ def _write_page(found: MethodComparison, loaded: Loaded, path: Path, data: str) 
         commands=_commands(found, loaded, data),
         code=_code(found, loaded),
         notes=table.notes,
+        decisions=decided,
     )
     with whole_file(path) as stream:
         stream.write(page.encode())

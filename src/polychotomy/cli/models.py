@@ -45,6 +45,7 @@ from ._decisions import (
     SetCoverage,
     Wishes,
     add_columns,
+    class_labels,
     columns_to_read,
     cost_columns,
     decision_report,
@@ -149,11 +150,12 @@ def fit(
     more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
     more |= {"merge_spellings": merge_spellings, "unique": unique}
     loaded = load_data(data, target, drop, keep, category, text, missing, **more)
+    if rare == "keep":
+        wanted.check(class_labels(loaded.table.y))
     table, found = loaded.table, None
     if method is None:
         found = _compared(loaded, clock, rare, seed, jobs)
-    name = choose([str(method)])[0].name if found is None else _kept(found)
-    _check_wishes(wanted, table)
+    name = choose([str(method)])[0].name if found is None else _kept(found, wanted, table.X)
     if keep_held_out or wanted.needs_held_out:
         model = _fitted_with_held_out(name, table, rare, seed, jobs)
     else:
@@ -223,24 +225,20 @@ def _compared(
     return found
 
 
-def _kept(found: MethodComparison) -> str:
+def _kept(found: MethodComparison, wanted: Wishes, X: Any) -> str:
+    """Return the method to use: by its likelihood, or by the cost of what is decided."""
     if found.storable is None:
         raise ValueError(
             "No method could be judged in the time. Allow more with --time, or name one with "
             "--method."
         )
-    return found.storable
-
-
-def _check_wishes(wanted: Wishes, table: Any) -> None:
-    """Refuse costs that do not suit the table, before the model is fitted."""
-    import numpy as np
-
-    from ..decisions.held_out import HeldOut
-
-    classes = np.unique(table.y)
-    empty = HeldOut(np.eye(len(classes)), np.arange(len(classes)))
-    wanted.plan(classes, empty)
+    decided = None
+    if wanted != Wishes():
+        decided = wanted.compared(found, X if found.kept is None else X.iloc[found.kept])
+    if decided is None or decided.criterion != "cost":
+        return found.storable
+    tell(f"{decided.recommended} is used, by the mean cost of its decisions.")
+    return decided.recommended
 
 
 def _fitted_with_held_out(name: str, table: Any, rare: str, seed: int, jobs: int | None) -> Any:

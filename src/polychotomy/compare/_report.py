@@ -11,6 +11,8 @@ import sklearn
 from ..core.words import duration
 from ..plots.svg import BAR, BOX, INK, page_style, svg_of
 from ._comparison import MethodComparison
+from ._decision_section import decision_section
+from ._decisions import ComparedDecisions
 from ._pages import environment
 from ._words import behind, number
 
@@ -27,6 +29,7 @@ def html_report(
     commands: str = "",
     code: str = "",
     notes: tuple[str, ...] = (),
+    decisions: ComparedDecisions | None = None,
 ) -> str:
     """Write a comparison as one self-contained HTML page.
 
@@ -44,6 +47,8 @@ def html_report(
         How to use the recommended method: on the command line, in Python.
     notes : tuple of str
         Notes about the data.
+    decisions : ComparedDecisions, default=None
+        What is decided with the probabilities, for a section of its own.
 
     Returns
     -------
@@ -68,6 +73,7 @@ def html_report(
         "commands": commands,
         "code": code or _plain_code(comparison),
         "notes": [*notes, *comparison.notes, _versions()],
+        "decisions": None if decisions is None else decision_section(decisions, Markup),
         **_doubtful(comparison, X, rows),
     }
     return str(templates.get_template("comparison.html").render(page=page)).lstrip()
