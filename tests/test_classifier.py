@@ -594,6 +594,14 @@ def test_other_fit_parameters_reach_the_machine():
     assert [machine.seen_ for machine in clf.estimators_] == [(80, 80, "hello")] * 3
 
 
+@pytest.mark.parametrize("machine", [pc.SVM(), pc.LSSVM(), LogisticRegression()])
+def test_fit_parameters_that_nobody_takes_are_refused(machine):
+    X, y = overlapping(3)
+    name = type(machine).__name__
+    with pytest.raises(TypeError, match=f"fit got 'foo', which {name} does not take in its fit"):
+        pc.PolychotomyClassifier(machine).fit(X, y, foo=1)
+
+
 def test_metadata_routing():
     X, y = overlapping(3)
     weights = np.linspace(0.5, 2.0, len(y))

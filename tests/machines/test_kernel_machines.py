@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import sklearn
 from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_digits, make_blobs
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import laplacian_kernel, pairwise_kernels, rbf_kernel
@@ -305,6 +306,18 @@ def test_only_a_support_vector_machine_has_a_hard_margin_and_indefinite_kernels(
         pc.KernelLogisticRegression(kernel="sigmoid").fit(X, y)
     with pytest.raises(ValueError, match="The Gram matrix is not positive semidefinite"):
         pc.LSSVM(kernel="sigmoid").fit(X, y)
+
+
+def test_klr_names_an_indefinite_function_as_the_cause():
+    X, y = load_iris(return_X_y=True)
+
+    def distance(A, B):
+        return cdist(A, B)
+
+    with pytest.raises(ValueError, match="kernel=this function: its Gram matrix is not positive"):
+        pc.KernelLogisticRegression(100.0, kernel=distance).fit(X, y == 1)
+    with pytest.raises(ValueError, match="cannot take kernel='precomputed': its Gram matrix"):
+        pc.KernelLogisticRegression(100.0, kernel="precomputed").fit(distance(X, X), y == 1)
 
 
 @pytest.mark.parametrize("options", [{}, {"memory_limit": 1e4}], ids=["gram", "rows"])

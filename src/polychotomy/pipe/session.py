@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,7 @@ def start(
     check_classification_targets(labels)
     classes, numbers = class_numbers(labels)
     routed = _route(classifier, sample_weight, fit_params)
+    _check_accepted(parts, routed.fit)
     weights = row_weights(sample_weight, classifier.class_weight, X, numbers, classes)
     code_seed, machine_seed, decoder_seed = _seeds(classifier.random_state)
     codebook = parts.code.build(len(classes), code_seed, CodeContext(classes, X, numbers, weights))
@@ -229,6 +231,19 @@ def _route(classifier: Any, sample_weight: Any, fit_params: dict[str, Any]) -> _
     has_splitter = hasattr(classifier.cv, "get_metadata_routing")
     split = dict(routed.splitter.split) if has_splitter else {}
     return _Routed(fit, split, fit.pop("sample_weight", None))
+
+
+def _check_accepted(parts: Parts, params: dict[str, Any]) -> None:
+    """Refuse parameters that the machine's `fit` does not have."""
+    accepted = signature(parts.machine.template.fit).parameters
+    if any(each.kind is each.VAR_KEYWORD for each in accepted.values()):
+        return
+    unknown = [name for name in params if name not in accepted]
+    if unknown:
+        raise TypeError(
+            f"fit got {listed(unknown, 'and')}, which {parts.machine_name} does not take in its "
+            "fit. Omit it, or choose a machine that does."
+        )
 
 
 def _machine_weights(

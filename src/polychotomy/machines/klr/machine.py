@@ -136,12 +136,15 @@ class KernelLogisticRegression(IterativeKernelMachine):
         """Return the kernel with its parameters settled for the training rows."""
         kernel = super().settle(X, counts)
         if kernel.is_indefinite:
-            raise ValueError(
-                f"KernelLogisticRegression cannot take kernel={self.kernel!r}: its Gram matrix is "
-                "not positive semidefinite, so that there may be no solution. Choose another "
-                "kernel, or SVM."
-            )
+            raise ValueError(self._refusal())
         return kernel
+
+    def _refusal(self) -> str:
+        name = repr(self.kernel) if isinstance(self.kernel, str) else "this function"
+        return (
+            f"KernelLogisticRegression cannot take kernel={name}: its Gram matrix is not positive "
+            "semidefinite, so that there may be no solution. Choose another kernel, or SVM."
+        )
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of the two classes.
@@ -179,6 +182,9 @@ class KernelLogisticRegression(IterativeKernelMachine):
             max_iterations=iteration_limit(self.max_iter) or 200,
             n_threads=n_threads,
         )
+        # Weights of 1e100 look indefinite to the solver too; that is rounding.
+        if (solution.status == KlrStatus.INDEFINITE).any() and _is_indefinite(gram):
+            raise ValueError(self._refusal())
         return SolvedPath(
             coefficients=solution.coefficients,
             biases=solution.biases,
@@ -242,3 +248,13 @@ class KernelLogisticRegression(IterativeKernelMachine):
             return replace(found, coefficients=coefficients)
 
         return solve_each(solve, labels, subsets, weights)
+
+
+def _is_indefinite(gram: FloatArray) -> bool:
+    """Whether a matrix has eigenvalues below 0 by more than rounding."""
+    lifted = gram + 1e-8 * np.abs(gram).max() * np.eye(len(gram))
+    try:
+        np.linalg.cholesky(lifted)
+    except np.linalg.LinAlgError:
+        return True
+    return False
