@@ -17,9 +17,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import polychotomy as pc
 from polychotomy import Margins, Tempering
+from polychotomy.core import slope_and_biases
 from polychotomy.core.empirical_bayes import ClassScores
 from polychotomy.core.math import softmax
-from polychotomy.tempering import _slope_and_biases
 
 moderate = settings(max_examples=25, deadline=None)
 
@@ -55,7 +55,7 @@ def test_parameters_minimise_the_penalised_likelihood():
 
 @pytest.mark.parametrize("block", [1 << 21, 12])
 def test_its_likelihood_is_the_general_one_with_a_shared_slope(block, monkeypatch):
-    monkeypatch.setattr(_slope_and_biases, "ENTRIES", block)
+    monkeypatch.setattr(slope_and_biases, "ENTRIES", block)
     rng = np.random.default_rng(4)
     z, y = 3.0 * rng.normal(size=(30, 5)), rng.integers(5, size=30)
     weights = rng.integers(0, 4, size=30).astype(float)
@@ -65,7 +65,7 @@ def test_its_likelihood_is_the_general_one_with_a_shared_slope(block, monkeypatc
     design[::2, 0], design[1::2, 1:] = 1.0, np.eye(5)
     for given_weights in (None, weights):
         general = ClassScores(features, y, given_weights, design, offset=z)
-        model = _slope_and_biases.SlopeAndBiases(z, y, given_weights)
+        model = slope_and_biases.SlopeAndBiases(z, y, given_weights)
         for theta in rng.normal(size=(3, 6)):
             assert model.value(theta) == pytest.approx(general.value(theta), rel=1e-12)
             gradient, hessian = model.derivatives(theta)

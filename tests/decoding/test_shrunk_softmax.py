@@ -129,3 +129,35 @@ def test_held_out_scores_are_needed():
         ShrunkSoftMax().fit(Context(book, y))
     with pytest.raises(ValueError, match="must be fitted before"):
         ShrunkSoftMax().decode(scores, book)
+
+
+def test_shared_slopes_minimise_the_penalised_likelihood():
+    book, y, scores = world(OneVsRest(), n_rows=60)
+    weights = np.random.default_rng(1).integers(0, 3, size=60).astype(float)
+    context = Context(book, y, weights, held_out=Margins(mean=scores))
+    fitted = ShrunkSoftMax("shared").fit(context)
+    z = scores - scores.mean(axis=1, keepdims=True)
+    size = np.sqrt(np.average((z**2).mean(axis=1), weights=weights))
+    (strength,) = fitted.strengths_
+
+    def objective(theta):
+        s = theta[0] * z / size + theta[1:]
+        nll = np.log(np.exp(s).sum(axis=1)) - s[np.arange(60), y]
+        return weights @ nll + 0.05 * theta[0] ** 2 + 0.5 * strength * theta[1:] @ theta[1:]
+
+    found = minimize(objective, np.zeros(4), method="BFGS", options={"gtol": 1e-8})
+    assert np.ptp(fitted.weights_[:, 0]) == 0.0
+    ours = np.array([fitted.weights_[0, 0] * size, *fitted.weights_[:, 1]])
+    np.testing.assert_allclose(ours, found.x, atol=1e-5)
+    np.testing.assert_allclose(
+        fitted.decode(scores), probabilities(book, scores, fitted.weights_), atol=1e-12
+    )
+
+
+def test_shared_slopes_are_for_one_vs_rest():
+    decoder = ShrunkSoftMax("shared")
+    assert decoder.fits(OneVsRest().build(4))
+    assert not decoder.fits(OneVsOne().build(4))
+    book, y, scores = world(OneVsRest())
+    with pytest.raises(ValueError, match="Unknown slopes 'each'"):
+        ShrunkSoftMax("each").fit(Context(book, y, held_out=Margins(mean=scores)))

@@ -12,9 +12,9 @@ from ..core.checks import positive_number, probability_array, weight_array
 from ..core.empirical_bayes import fit_shrunk
 from ..core.math import softmax
 from ..core.registry import Part, register
+from ..core.slope_and_biases import SlopeAndBiases
 from ..core.state import Array, Field, Number
 from ..core.types import FloatArray, IntArray
-from ._slope_and_biases import SlopeAndBiases
 
 
 @register("slope_and_biases")

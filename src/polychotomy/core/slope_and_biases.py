@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..core.empirical_bayes import Dense, Hessian
-from ..core.math import softmax
-from ..core.types import FloatArray, IntArray
+from .empirical_bayes import Dense, Hessian
+from .math import softmax
+from .types import FloatArray, IntArray
 
 # Rows are taken in blocks of at most this many entries.
 ENTRIES = 1 << 21
 
 
 class SlopeAndBiases:
-    """``softmax_k((1 + d) z_k + b_k)``, in the parameters d, b_1, ..., b_M.
+    """``softmax_k((start + d) z_k + b_k)``, in the parameters d, b_1, ..., b_M.
 
     Note: it is a case of `ClassScores`, whose Hessian has four times as many entries before it is
     reduced to these parameters, and which keeps features of all rows. With hundreds of classes
@@ -24,18 +24,22 @@ class SlopeAndBiases:
     Parameters
     ----------
     z : ndarray of shape (n_rows, n_classes)
-        The centred log probabilities.
+        The scores of the classes, such as centred log probabilities.
     y : ndarray of shape (n_rows,)
         The class numbers.
     row_weights : ndarray of shape (n_rows,) or None
         The weights of the rows.
+    start : float, default=1.0
+        The slope for d = 0.
     """
 
-    def __init__(self, z: FloatArray, y: IntArray, row_weights: FloatArray | None) -> None:
+    def __init__(
+        self, z: FloatArray, y: IntArray, row_weights: FloatArray | None, start: float = 1.0
+    ) -> None:
         if row_weights is not None and not row_weights.all():
             used = row_weights > 0
             z, y, row_weights = z[used], y[used], row_weights[used]
-        self.z, self.y = z, y
+        self.z, self.y, self.start = z, y, start
         self.row_weights = np.ones(len(y)) if row_weights is None else row_weights
         self.n_parameters = 1 + z.shape[1]
 
@@ -43,7 +47,7 @@ class SlopeAndBiases:
         """Return the negative log-likelihood."""
         total = 0.0
         for z, y, weights in self._blocks():
-            relative = _relative_scores(theta, z, y)
+            relative = self._relative_scores(theta, z, y)
             largest = relative.max(axis=1)
             # The 1 of the true class is added by log1p, to keep the digits of small terms.
             rest = np.exp(relative - largest[:, None])
@@ -56,7 +60,7 @@ class SlopeAndBiases:
         gradient = np.zeros(self.n_parameters)
         hessian = np.zeros((self.n_parameters, self.n_parameters))
         for z, y, weights in self._blocks():
-            p = softmax(_relative_scores(theta, z, y))
+            p = softmax(self._relative_scores(theta, z, y))
             rows, winner = np.arange(len(y)), p.argmax(axis=1)
             # 1 - p without cancellation: for the winner, the sum of the others.
             others, rest = 1.0 - p, p.copy()
@@ -86,9 +90,8 @@ class SlopeAndBiases:
             rows = slice(start, start + step)
             yield self.z[rows], self.y[rows], self.row_weights[rows]
 
-
-def _relative_scores(theta: FloatArray, z: FloatArray, y: IntArray) -> FloatArray:
-    """Return the scores minus that of the true class."""
-    scores = (1.0 + theta[0]) * z + theta[1:]
-    relative: FloatArray = scores - scores[np.arange(len(y)), y][:, None]
-    return relative
+    def _relative_scores(self, theta: FloatArray, z: FloatArray, y: IntArray) -> FloatArray:
+        """Return the scores minus that of the true class."""
+        scores = (self.start + theta[0]) * z + theta[1:]
+        relative: FloatArray = scores - scores[np.arange(len(y)), y][:, None]
+        return relative
