@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
+import operator
+from collections.abc import Iterable, Sequence
+from functools import reduce, singledispatch
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,10 @@ from ..ensemble.metric import LearnedMetric
 from ..ensemble.metric_classifier import MetricClassifier
 from ..ensemble.nested import NestedDichotomies
 from ..ensemble.pool import PolychotomyPool
+from ..ensemble.tempered_classifier import TemperedClassifier
 from ..pipe.classifier import PolychotomyClassifier, pipe_of
 from ..probabilistic_svc import ProbabilisticSVC
-from ..tempering import Tempering
+from ..tempering import StructuredTempering, Tempering
 from ._decoders import decoded
 from ._errors import ExportError
 from ._graph import OPSET, Tensor
@@ -65,9 +68,21 @@ def tempered(tempering: Any, p: Tensor) -> Tensor:
 
 @tempered.register
 def _(tempering: Tempering, p: Tensor) -> Tensor:
-    logs = p.graph.op("Max", p, float(tempering.floor)).log()
-    centred = logs - logs.sum(1) * (1.0 / len(tempering.biases_))
-    return (centred * float(tempering.slope_) + tempering.biases_).softmax()
+    z = _centred_logs(p, float(tempering.floor), len(tempering.biases_))
+    return (z * float(tempering.slope_) + tempering.biases_).softmax()
+
+
+@tempered.register
+def _(tempering: StructuredTempering, p: Tensor) -> Tensor:
+    z = _centred_logs(p, float(tempering.floor_), len(tempering.biases_))
+    mixed = z @ np.ascontiguousarray(tempering.matrix_.T)
+    slopes = tempering.slope_ + tempering.class_slopes_
+    return (z * slopes + mixed + tempering.biases_).softmax()
+
+
+def _centred_logs(p: Tensor, floor: float, n_classes: int) -> Tensor:
+    logs = p.graph.op("Max", p, floor).log()
+    return logs - logs.sum(1) * (1.0 / n_classes)
 
 
 @probabilities.register
@@ -85,16 +100,34 @@ def _(model: MetricClassifier, X: Tensor) -> Tensor:
 
 
 @probabilities.register
+def _(model: TemperedClassifier, X: Tensor) -> Tensor:
+    p = probabilities(model.estimator_, X)
+    return p if model.tempering_ is None else tempered(model.tempering_, p)
+
+
+@probabilities.register
 def _(model: PolychotomyPool, X: Tensor) -> Tensor:
-    arithmetic = geometric = X.graph.constant(0.0)
+    members = []
     for name, member in model.members_.items():
         if len(member.classes_) != len(model.classes_):
             raise ExportError(f"The member {name!r} of the pool has not seen all classes.")
-        p = tempered(model.temperings_[name], probabilities(member, X))
-        weight = float(model.weights_[name])
-        arithmetic = arithmetic + p * weight
-        geometric = geometric + X.graph.op("Max", p, SMALLEST_PROBABILITY).log() * weight
-    return 0.5 * (arithmetic + tempered(model.tempering_, geometric.softmax()))
+        members.append(tempered(model.temperings_[name], probabilities(member, X)))
+    weights = list(model.weights_.values())
+    arithmetic = _weighted_sum(members, weights)
+    pool = getattr(model, "log_linear_", None)
+    if pool is None:  # a model that was saved by 0.1.0
+        logs = [X.graph.op("Max", p, SMALLEST_PROBABILITY).log() for p in members]
+        other = tempered(model.tempering_, _weighted_sum(logs, weights).softmax())
+    else:
+        n_classes = len(model.classes_)
+        z = [_centred_logs(p, SMALLEST_PROBABILITY, n_classes) for p in members]
+        other = (_weighted_sum(z, pool.slopes) + pool.biases).softmax()
+    return 0.5 * (arithmetic + other)
+
+
+def _weighted_sum(tensors: Sequence[Tensor], weights: Iterable[float]) -> Tensor:
+    parts = [tensor * float(weight) for tensor, weight in zip(tensors, weights, strict=True)]
+    return reduce(operator.add, parts)
 
 
 @probabilities.register
