@@ -93,8 +93,8 @@ def fit_log_linear(p: FloatArray, y: IntArray, row_weights: FloatArray | None) -
 
     Note: tried instead on the same probabilities (benchmarks/pool_weights.py): weights on the
     simplex that maximise the likelihood of the geometric mean, pulled to equal ones by the weight
-    of some rows, which gained as much or less, because the right pull differs between data sets;
-    greedy selection, which was worse than equal weights on small sets.
+    of some rows, which gained about as much, with a pull that has to be chosen; greedy selection,
+    which was worse than the earlier weights.
 
     Parameters
     ----------

@@ -1,0 +1,131 @@
+"""Ways to combine members of a pool, and members to add, on the probabilities of pool_cache.py.
+
+Prints the NLL minus that of the earlier pool (its five members; EM with 5 pseudo-rows for each;
+half the arithmetic and half the tempered geometric mean): the mean over the sets, its standard
+error from the scatter of the sets, and on how many sets it is better. Choose on the first
+table; the second one is for claims.
+
+    python benchmarks/pool_weights.py folder
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from _sets import CHOSEN_ON, CLAIMED_ON
+from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
+
+from polychotomy import Tempering
+from polychotomy.compare._bagged import greedy_weights
+from polychotomy.core import scores
+from polychotomy.ensemble import pooling
+from polychotomy.ensemble.pooling import arithmetic_mean, fit_log_linear, geometric_mean
+
+FIVE = ("ls gaussian", "ls laplacian", "logistic gaussian", "logistic laplacian", "svm")
+POOLS = {
+    "five": FIVE,
+    "with trees": (*FIVE, "trees"),
+    "with boosting": (*FIVE, "boosting"),
+    "with a linear one": (*FIVE, "linear"),
+    "with ANOVA": (*FIVE, "anova"),
+    "with ANOVA of ranks": (*FIVE, "anova of ranks"),
+    "with trees, ANOVA": (*FIVE, "trees", "anova"),
+    "with trees, ANOVA, boosting": (*FIVE, "trees", "anova", "boosting"),
+}
+BASE = "five", "EM, 5 rows"
+
+
+def nll(p, y):
+    return float(scores.nll(p, y, np.ones(len(y))))
+
+
+def mixture(p, y, pseudo):
+    pooling.PSEUDO_COUNTS = pseudo
+    return pooling.mixture_weights(scores.of_truth(p, y).T, np.ones(len(y)))
+
+
+def simplex(p, y, pull):
+    """Return weights that maximise the likelihood of the geometric mean, pulled to equal ones."""
+    logs, rows, size = np.log(np.maximum(p, 1e-12)), np.arange(len(y)), len(p)
+
+    def objective(w):
+        z = np.tensordot(w, logs, 1)
+        top = z.max(axis=1, keepdims=True)
+        q = np.exp(z - top)
+        total = q.sum(axis=1, keepdims=True)
+        value = (top + np.log(total)).sum() - z[rows, y].sum()
+        slope = np.einsum("nk,mnk->m", q / total, logs) - logs[:, rows, y].sum(axis=1)
+        away = w - 1.0 / size
+        return value + 0.5 * pull * size * away @ away, slope + pull * size * away
+
+    sums = {"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": lambda w: np.ones(size)}
+    start, bounds = np.full(size, 1.0 / size), [(0.0, 1.0)] * size
+    found = minimize(*(objective, start), jac=True, method="SLSQP", bounds=bounds, constraints=sums)
+    weights = np.maximum(found.x, 0.0)
+    return weights / weights.sum()
+
+
+def both_means(weights, p, new, y):
+    tempering = Tempering().fit(geometric_mean(p, weights), y)
+    geometric = tempering.transform(geometric_mean(new, weights))
+    return 0.5 * (arithmetic_mean(new, weights) + geometric)
+
+
+def ways(p, new, y):
+    """Yield names and test probabilities of all ways to combine."""
+    yield "equal", both_means(np.full(len(p), 1.0 / len(p)), p, new, y)
+    yield BASE[1], both_means(mixture(p, y, 5.0), p, new, y)
+    weights = mixture(p, y, 1.0)
+    yield "EM, 1 row", both_means(weights, p, new, y)
+    for pull in (10.0, 3.0):
+        yield f"simplex, pull {pull:.0f}", both_means(simplex(p, y, pull), p, new, y)
+    yield "greedy", both_means(greedy_weights(p, y), p, new, y)
+    log_linear = fit_log_linear(p, y, None).transform(new)
+    yield "log-linear", log_linear
+    yield "the pool's", 0.5 * (arithmetic_mean(new, weights) + log_linear)
+
+
+def judged(file):
+    kept = np.load(file)
+    name = file.stem.rsplit("-", 2)[0]
+    names, y, new_y = list(kept["names"]), kept["y"], kept["new_y"]
+    temperings = [Tempering().fit(p, y) for p in kept["out_of_fold"]]
+    p = np.stack([t.transform(q) for t, q in zip(temperings, kept["out_of_fold"], strict=True)])
+    new = np.stack([t.transform(q) for t, q in zip(temperings, kept["test"], strict=True)])
+    for pool, members in POOLS.items():
+        some = [names.index(one) for one in members]
+        for way, q in ways(p[some], new[some], y):
+            yield {"set": name, "pool": pool, "way": way, "nll": nll(q, new_y)}
+
+
+def table(frame, title, sets):
+    some = frame[frame.set.isin(sets)]
+    if not len(some):
+        return
+    means = some.groupby(["set", "pool", "way"])["nll"].mean().unstack(["pool", "way"])
+    print(f"\n{title}: {len(means)} sets, NLL of the earlier pool {means[BASE].mean():.4f}\n")
+    columns = list(dict.fromkeys(some.way))
+    print(f"| members | {' | '.join(columns)} |\n|{'---|' * (1 + len(columns))}")
+    for pool in POOLS:
+        cells = [means[pool, way] - means[BASE] for way in columns]
+        texts = [f"{x.mean():+.4f} ± {x.std() / len(x) ** 0.5:.4f}, {(x < 0).sum()}" for x in cells]
+        print(f"| {pool} | {' | '.join(texts)} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    options = parser.parse_args()
+    files = [file for file in sorted(options.folder.glob("*.npz")) if ".part" not in file.name]
+    with threadpool_limits(1):
+        frame = pd.DataFrame([line for file in files for line in judged(file)])
+    table(frame, "chosen on", CHOSEN_ON)
+    table(frame, "claimed on", CLAIMED_ON)
+
+
+if __name__ == "__main__":
+    main()
