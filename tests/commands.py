@@ -10,6 +10,7 @@ from pathlib import Path
 SERVER = """
 import contextlib, io, json, os, sys, traceback
 import jinja2, matplotlib, pandas, pyarrow.csv, pyarrow.parquet, scipy.stats, skops.io
+import pyarrow.compute, sklearn.compose, sklearn.impute, sklearn.preprocessing, sklearn.tree
 import polychotomy.compare, polychotomy.persistence._model, polychotomy.tables
 from polychotomy.cli import main
 

@@ -27,6 +27,8 @@ MOST_CATEGORIES = 1000
 WORDS_OF_TEXT = 3
 # Of so many rows at least, nearly all different words are names of rows.
 NAMES_OF_ROWS, NEARLY_ALL = 100, 0.95
+# In a column that is called an identifier, so many different values are enough.
+OFTEN_NAMED = 0.2
 ID_NAME = re.compile(r"(.*[ _-])?(id|idx|index|key|uuid|guid|rowid|row|column 1)|unnamed: 0", re.I)
 ID_CAMEL = re.compile(r".*[a-z](Id|ID)")
 UNITS = frozenset(
@@ -278,6 +280,12 @@ def _skipped(common: dict[str, Any], why: str, fix: str = "") -> Column:
     return Column(kind="left out", **{**common, "note": note})
 
 
+def _uses(name: str, repeated: bool) -> str:
+    """Return how a column that looks like an identifier can be used."""
+    together = f", and {option('groups', name)} keeps its rows together" if repeated else ""
+    return f"; {option('keep', name)} uses it{together}"
+
+
 def _date(moments: FloatArray, common: dict[str, Any]) -> tuple[Column, FloatArray]:
     present = moments[~np.isnan(moments)]
     if not common["missing"] and present.min() == present.max():
@@ -297,18 +305,29 @@ def _number(numbers: FloatArray, common: dict[str, Any], keep: bool) -> tuple[Co
     if low == high and not missing:
         return _skipped(common, "has only one value"), numbers
     if not keep and not missing and _is_identifier(name, present, high - low):
-        why = "looks like an identifier (a different whole number in every row)"
-        return _skipped(common, why, f"; {option('keep', name)} uses it"), numbers
+        distinct = len(np.unique(present))
+        words = "a different whole number in every row"
+        if distinct < len(present):
+            words = f"{distinct} different whole numbers in {len(present)} rows"
+        why = f"looks like an identifier ({words})"
+        return _skipped(common, why, _uses(name, distinct < len(present))), numbers
     return Column(kind="number", **common), numbers
 
 
 def _is_identifier(name: str, numbers: FloatArray, extent: float) -> bool:
     count = len(numbers)
-    named = bool(ID_NAME.fullmatch(name) or ID_CAMEL.fullmatch(name))
     # The cheap questions first: most columns of numbers are not whole, or not that wide.
-    if count < 10 or not (named or extent == count - 1) or extent < count - 1:
+    if count < 10 or not (is_named_like_id(name) or extent == count - 1):
         return False
-    return bool((numbers == np.floor(numbers)).all()) and len(np.unique(numbers)) == count
+    if not (numbers == np.floor(numbers)).all():
+        return False
+    distinct = len(np.unique(numbers))
+    return distinct == count or (is_named_like_id(name) and distinct > OFTEN_NAMED * count)
+
+
+def is_named_like_id(name: str) -> bool:
+    """Return whether a column is called an identifier."""
+    return bool(ID_NAME.fullmatch(name) or ID_CAMEL.fullmatch(name))
 
 
 def _category(content: Content, common: dict[str, Any], keep: bool) -> tuple[Column, NDArray[Any]]:
@@ -324,9 +343,10 @@ def _category(content: Content, common: dict[str, Any], keep: bool) -> tuple[Col
             f"{option('text', name)}, or skip it with {option('drop', name)}."
         )
     share = NEARLY_ALL if present >= NAMES_OF_ROWS else 1.0
-    if not keep and present >= 10 and len(words) >= share * present and not missing:
+    share = OFTEN_NAMED if is_named_like_id(name) else share
+    if not keep and present >= 10 and len(words) >= max(10, share * present) and not missing:
         why = f"looks like an identifier ({len(words)} different words in {present} rows)"
-        return _skipped(common, why, f"; {option('keep', name)} uses it"), values
+        return _skipped(common, why, _uses(name, len(words) < NEARLY_ALL * present)), values
     return Column(kind="category", categories=tuple(sorted(words)), **common), values
 
 
