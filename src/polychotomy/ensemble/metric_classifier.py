@@ -236,7 +236,11 @@ class MetricClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 def default_estimator() -> PolychotomyClassifier:
     """Return a one-vs-rest LS-SVM, whose parameters all come from the metric."""
     return PolychotomyClassifier(
-        LSSVM(), "one_vs_rest", "none", "shrunk_soft_max", cv="leave_one_out"
+        LSSVM(landmarks="auto"),
+        "one_vs_rest",
+        "none",
+        "shrunk_soft_max",
+        cv="leave_one_out",
     )
 
 

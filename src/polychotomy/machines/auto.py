@@ -40,6 +40,10 @@ class AutoRows:
         self.decided: dict[Any, int | None] = {}
         self._states: dict[Any, Any] = {}
 
+    def has(self, columns: Any) -> bool:
+        """Whether the rows were prepared for one of the two."""
+        return columns.shares in self._states
+
     def state_of(self, columns: Any) -> Any:
         """Return the rows as one of the two prepares them."""
         if columns.shares not in self._states:
@@ -136,7 +140,13 @@ class AutoColumns:
         n_jobs: int | None = None,
     ) -> Margins:
         """Return the margins of training rows."""
-        return self.margins(fitted, state.X[rows], probability, n_jobs)
+        columns = self._of(fitted)
+        if not state.has(columns):
+            return self.margins(fitted, state.X[rows], probability, n_jobs)
+        margins: Margins = columns.training_margins(
+            fitted, state.state_of(columns), rows, where, probability, n_jobs
+        )
+        return margins
 
     def margins(
         self, fitted: Any, X: Any, probability: bool = False, n_jobs: int | None = None

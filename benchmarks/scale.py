@@ -1,0 +1,247 @@
+"""Many rows: landmarks against exact machines, trees and scikit-learn's own approximations.
+
+Every method trains in a process of its own, with one thread. "seconds" is the processor time of
+`fit`, "MB" the peak memory of the process with the data in it, "rows/s" the speed of
+`predict_proba`. Inputs are float32. Kernels have scikit-learn's width, ``gamma="scale"``, and
+nothing is tuned on the test rows.
+
+Data sets:
+  noisy       each class an equal mixture of eight unit Gaussians in 30 inputs, 6 classes (the Bayes
+              rule has an NLL of .519); it favours kernels
+  thresholds  30 inputs, 6 classes by axis-aligned thresholds with label noise; it favours trees
+  shuttle     9 integer inputs, 7 classes, three of them rare
+  covertype   10 numbers and 44 binary inputs, 7 classes of unequal sizes
+  mnist       mnist.npz in the folder in POLYCHOTOMY_DATA; the first 5,000 test rows
+  classes     64 inputs, 1,000 classes (or another number, as in classes:10)
+
+    python benchmarks/scale.py noisy --rows 1000000 --methods lssvm:2000 multinomial:1000 trees
+    python benchmarks/scale.py mnist --rows 60000 --methods lssvm:2000 exact
+    python benchmarks/scale.py noisy --growth          # exponents of time in rows and landmarks
+Results are appended to a file with --store, and not computed again.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+Array = np.ndarray
+N_TEST = 20_000
+
+
+def noisy(n_rows: int, seed: int) -> tuple[Array, Array]:
+    centres = (0.62 * np.random.default_rng(5).standard_normal((6, 8, 30))).astype(np.float32)
+    random = np.random.default_rng(seed)
+    y = random.integers(0, 6, n_rows)
+    X = random.standard_normal((n_rows, 30), dtype=np.float32)
+    for start in range(0, n_rows, 10_000):
+        block = slice(start, start + 10_000)
+        X[block] += centres[y[block], random.integers(0, 8, len(y[block]))]
+    return X, y
+
+
+def thresholds(n_rows: int, seed: int) -> tuple[Array, Array]:
+    fixed, random = np.random.default_rng(7), np.random.default_rng(seed)
+    X = random.standard_normal((n_rows, 30), dtype=np.float32)
+    inputs, cuts = fixed.integers(0, 30, (6, 6)), fixed.normal(0.0, 0.5, (6, 6))
+    votes = np.stack([(X[:, i] > c).sum(axis=1) for i, c in zip(inputs, cuts, strict=True)], axis=1)
+    noise = random.gumbel(size=votes.shape)
+    return X, (1.5 * votes + noise).argmax(axis=1)
+
+
+def shuttle(n_rows: int, seed: int) -> tuple[Array, Array]:
+    fixed, random = np.random.default_rng(11), np.random.default_rng(seed)
+    shares = np.array([0.786, 0.0008, 0.0029, 0.153, 0.056, 0.0003, 0.001])
+    y = random.choice(7, size=n_rows, p=shares / shares.sum())
+    centres = fixed.normal(0.0, 15.0, (7, 3, 9))
+    X = centres[y, random.integers(0, 3, n_rows)] + random.normal(0.0, 4.0, (n_rows, 9))
+    return (np.round(X) / 15.0).astype(np.float32), y
+
+
+def covertype(n_rows: int, seed: int) -> tuple[Array, Array]:
+    fixed, random = np.random.default_rng(13), np.random.default_rng(seed)
+    shares = np.array([0.365, 0.488, 0.062, 0.005, 0.016, 0.030, 0.035])
+    y = random.choice(7, size=n_rows, p=shares / shares.sum())
+    centres, kinds = fixed.normal(0.0, 0.8, (7, 12, 10)), fixed.integers(0, 40, (7, 12))
+    part = random.integers(0, 12, n_rows)
+    X = np.zeros((n_rows, 54), dtype=np.float32)
+    X[:, :10] = centres[y, part] + random.standard_normal((n_rows, 10), dtype=np.float32)
+    soil = np.where(random.random(n_rows) < 0.5, kinds[y, part], random.integers(0, 40, n_rows))
+    X[np.arange(n_rows), 14 + soil] = 1.0
+    X[np.arange(n_rows), 10 + random.integers(0, 4, n_rows)] = 1.0
+    return X, y
+
+
+def mnist(n_rows: int, seed: int) -> tuple[Array, Array]:
+    folder = os.environ.get("POLYCHOTOMY_DATA")
+    if folder is None:
+        raise SystemExit("Set POLYCHOTOMY_DATA to the folder that has mnist.npz.")
+    with np.load(Path(folder) / "mnist.npz") as file:
+        names = ("x_train", "y_train") if seed == 1 else ("x_test", "y_test")
+        X, y = (file[name] for name in names)
+    n_rows = n_rows if seed == 1 else 5_000
+    return (X[:n_rows].reshape(n_rows, -1) / 255.0).astype(np.float32), y[:n_rows].astype(int)
+
+
+def classes(n_rows: int, seed: int, n_classes: int = 1000) -> tuple[Array, Array]:
+    centres = (0.55 * np.random.default_rng(3).standard_normal((n_classes, 64))).astype(np.float32)
+    random = np.random.default_rng(seed)
+    y = np.arange(n_rows) % n_classes
+    return centres[y] + random.standard_normal((n_rows, 64), dtype=np.float32), y
+
+
+DATA = {f.__name__: f for f in (noisy, thresholds, shuttle, covertype, mnist, classes)}
+
+
+def data(name: str, n_rows: int, seed: int) -> tuple[Array, Array]:
+    kind, _, number = name.partition(":")
+    return DATA[kind](n_rows, seed, int(number)) if number else DATA[kind](n_rows, seed)
+
+
+def method(name: str):
+    import polychotomy as pc
+
+    kind, _, number = name.partition(":")
+    m = int(number) if number and number != "auto" else number or None
+    if kind in ("lssvm", "lssvm_C"):
+        # lssvm: C by evidence; lssvm_C: C = 3, which saves the eigenvalues
+        C = "evidence" if kind == "lssvm" else 3.0
+        machine = pc.LSSVM(C=C, landmarks=m)
+        return pc.PolychotomyClassifier(machine, "one_vs_rest", decoder="shrunk_soft_max")
+    if kind == "klr":
+        machine = pc.KernelLogisticRegression(landmarks=m, tol=1e-3)
+        return pc.PolychotomyClassifier(machine, "one_vs_rest", decoder="shrunk_soft_max")
+    if kind == "multinomial":
+        return pc.KernelMultinomialRegression(landmarks=m, tol=1e-2)
+    if kind == "exact":
+        return pc.ProbabilisticSVC(C=5.0)
+    if kind == "auto":
+        return pc.PolychotomyClassifier(
+            pc.SVM(C=5.0, landmarks="auto"), "one_vs_one", "platt", "pairwise_coupling"
+        )
+    if kind == "trees":
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        return HistGradientBoostingClassifier(random_state=0)
+    if kind == "lightgbm":
+        from lightgbm import LGBMClassifier
+
+        return LGBMClassifier(n_jobs=1, verbose=-1, random_state=0)
+    if kind in ("nystroem_logistic", "nystroem_sgd"):
+        from sklearn.kernel_approximation import Nystroem
+        from sklearn.linear_model import LogisticRegression, SGDClassifier
+        from sklearn.pipeline import make_pipeline
+
+        last = LogisticRegression(C=1.0, max_iter=200)
+        if kind == "nystroem_sgd":
+            last = SGDClassifier("log_loss", alpha=1e-6, random_state=0)
+        return make_pipeline(Nystroem(gamma=None, n_components=m, random_state=0), last)
+    if kind == "svc":
+        from sklearn.svm import SVC
+
+        return SVC(C=5.0)
+    raise SystemExit(f"Unknown method {name!r}.")
+
+
+def run(name: str, n_rows: int, kind: str) -> dict:
+    """Train and judge one method, in this process."""
+    from sklearn.metrics import log_loss
+
+    X, y = data(name, n_rows, 1)
+    T, truth = data(name, N_TEST, 2)
+    model = method(kind)
+    if "nystroem" in kind:
+        # Its own default is one over the number of inputs; this is the width of the others.
+        model.steps[0][1].set_params(gamma=1.0 / (X.shape[1] * X.var()))
+    start = process_time()
+    model.fit(X, y)
+    seconds = process_time() - start
+    start = process_time()
+    p = model.predict_proba(T) if hasattr(model, "predict_proba") else None
+    answer = model.classes_[p.argmax(axis=1)] if p is not None else model.predict(T)
+    speed = len(T) / max(process_time() - start, 1e-9)
+    return {
+        "data": name,
+        "rows": n_rows,
+        "method": kind,
+        "seconds": seconds,
+        "MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "NLL": None if p is None else log_loss(truth, p, labels=model.classes_),
+        "error": float(np.mean(answer != truth)),
+        "rows/s": speed,
+    }
+
+
+def in_process(name: str, n_rows: int, kind: str, store: Path | None) -> dict:
+    """Run one method in a process of its own, or read what it gave before."""
+    if store is not None and store.exists():
+        for line in store.read_text().splitlines():
+            known = json.loads(line)
+            if (known["data"], known["rows"], known["method"]) == (name, n_rows, kind):
+                return known
+    command = [sys.executable, __file__, name, "--rows", str(n_rows), "--methods", kind, "--here"]
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **threads})
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:]
+        return {"data": name, "rows": n_rows, "method": kind, "failed": " ".join(last)}
+    found = json.loads(done.stdout.splitlines()[-1])
+    if store is not None:
+        with store.open("a") as file:
+            file.write(json.dumps(found) + "\n")
+    return found
+
+
+def line(found: dict) -> str:
+    head = f"{found['data']:<12}{found['rows']:>9}  {found['method']:<24}"
+    if "failed" in found:
+        return head + found["failed"][:80]
+    nll = "    -" if found["NLL"] is None else f"{found['NLL']:.3f}"
+    return (
+        f"{head}{found['seconds']:>9.1f}{found['MB']:>8.0f}  {nll}{100 * found['error']:>8.2f}"
+        f"{found['rows/s']:>10.0f}"
+    )
+
+
+def growth(name: str, store: Path | None) -> None:
+    """Print the exponents of time in rows and in landmarks."""
+    cases = {
+        "rows, m = 500": [(n, "lssvm_C:500") for n in (25_000, 50_000, 100_000)],
+        "landmarks, 50,000 rows": [(50_000, f"lssvm_C:{m}") for m in (500, 1000, 2000)],
+    }
+    for what, runs in cases.items():
+        found = [in_process(name, n, kind, store) for n, kind in runs]
+        for each in found:
+            print(line(each))
+        times = [each["seconds"] for each in found]
+        print(f"time grows with {what}: exponent {np.log2(times[-1] / times[0]) / 2:.2f}\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", help=", ".join(DATA))
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--methods", nargs="+", default=["lssvm:1000", "trees"])
+    parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--store", type=Path)
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.here:
+        print(json.dumps(run(options.data, options.rows, options.methods[0])))
+        return
+    print(f"{'data':<12}{'rows':>9}  {'method':<24}  seconds      MB   NLL  error %    rows/s")
+    if options.growth:
+        growth(options.data, options.store)
+        return
+    for kind in options.methods:
+        print(line(in_process(options.data, options.rows, kind, options.store)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
