@@ -52,6 +52,8 @@ inline size_t triangle(size_t i) { return i * (i + 1) / 2; }
 
 // ---- Wu, Lin and Weng's second method -------------------------------------------------------
 
+constexpr size_t panel = 4;    // columns that are eliminated together
+
 // The lower triangle of Q + ee'. Q is singular where the r are consistent; adding ee' makes it
 // positive definite and leaves the direction of the solution as it is.
 Mask fill_wu_lin_weng(const Block& block, Lane* q, size_t m) {
@@ -73,18 +75,39 @@ Mask fill_wu_lin_weng(const Block& block, Lane* q, size_t m) {
     return valid;
 }
 
-// Solve (Q + ee') x = e by LDL' without square roots; `factor` holds one column.
-void solve_wu_lin_weng(Lane* q, Lane* x, Lane* factor, size_t m) {
+// Solve (Q + ee') x = e by LDL' without square roots. Four columns at a time are taken out of what is
+// below and to the right of them: with hundreds of classes the matrix is larger than the cache, and
+// would be read and written for every column. Each entry is changed in the order of the columns, so
+// the result is the same to the last bit. `factor` and `entry` hold the four columns.
+void solve_wu_lin_weng(Lane* q, Lane* x, Lane* factor, Lane* entry, size_t m) {
     for (size_t i = 0; i < m; ++i) x[i] = all(1.0);
-    for (size_t k = 0; k < m; ++k) {
-        const Lane inverse = 1.0 / q[triangle(k) + k];
-        q[triangle(k) + k] = inverse;
-        for (size_t i = k + 1; i < m; ++i) {
+    for (size_t first = 0; first < m; first += panel) {
+        const size_t last = first + panel < m ? first + panel : m;
+        for (size_t k = first; k < last; ++k) {
+            Lane* f = factor + (k - first) * m;
+            Lane* e = entry + (k - first) * m;
+            const Lane inverse = 1.0 / q[triangle(k) + k];
+            q[triangle(k) + k] = inverse;
+            for (size_t i = k + 1; i < m; ++i) {
+                Lane* row = q + triangle(i);
+                e[i] = row[k];
+                row[k] = f[i] = e[i] * inverse;
+                for (size_t j = k + 1; j <= i && j < last; ++j) row[j] -= e[i] * f[j];
+                x[i] -= f[i] * x[k];
+            }
+        }
+        const Lane *f0 = factor, *f1 = f0 + m, *f2 = f1 + m, *f3 = f2 + m;
+        for (size_t i = last; i < m; ++i) {
             Lane* row = q + triangle(i);
-            const Lane entry = row[k];
-            row[k] = factor[i] = entry * inverse;
-            for (size_t j = k + 1; j <= i; ++j) row[j] -= entry * factor[j];
-            x[i] -= factor[i] * x[k];
+            const Lane e0 = entry[i], e1 = entry[m + i], e2 = entry[2 * m + i], e3 = entry[3 * m + i];
+            for (size_t j = last; j <= i; ++j) {
+                Lane value = row[j];
+                value -= e0 * f0[j];
+                value -= e1 * f1[j];
+                value -= e2 * f2[j];
+                value -= e3 * f3[j];
+                row[j] = value;
+            }
         }
     }
     for (size_t i = m; i-- > 0;) {
@@ -97,11 +120,12 @@ bool wu_lin_weng(const Rows& rows, double* workspace) {
     const size_t m = rows.n_classes;
     Lane* x = reinterpret_cast<Lane*>(workspace);
     Lane* factor = x + m;
-    Lane* q = factor + m;
+    Lane* entry = factor + panel * m;
+    Lane* q = entry + panel * m;
     for (size_t first = 0; first < rows.n_rows; first += W) {
         const Block block(rows, first);
         if (!every(fill_wu_lin_weng(block, q, m))) return false;
-        solve_wu_lin_weng(q, x, factor, m);
+        solve_wu_lin_weng(q, x, factor, entry, m);
         write_normalised(block, x, m);
     }
     return true;
@@ -345,7 +369,7 @@ bool hastie_tibshirani(const Rows& rows, const HastieTibshirani& options, double
 
 // ----------------------------------------------------------------------------------------------
 
-size_t workspace(size_t m) { return W * (m * m + 6 * m); }
+size_t workspace(size_t m) { return W * (m * m + 10 * m); }
 
 }    // namespace pairwise
 }    // namespace POLYCHOTOMY_LANES
