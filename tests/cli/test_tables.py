@@ -234,6 +234,33 @@ def test_fit_without_a_method_takes_the_recommendation(commands, small):
     assert describe(commands.folder / "best.model")["metadata"]["method"] == made.json["method"]
 
 
+def test_a_model_is_shown_and_documented(commands, small):
+    made = commands.run("fit", small, "-t", "Art", "-m", "PWC_PSVM", "-o", "plain.model")
+    assert made.code == 0, made.err
+    assert "It was not compared" in commands.run("show", "plain.model").out
+    options = ("--time", "20s", "--rare", "merge", "-o", "judged.model")
+    made = commands.run("fit", small, "-t", "Art", *options)
+    assert made.code == 0, made.err
+    assert "a model file cannot hold it: gradient boosting" in made.err
+    text = commands.run("show", "judged.model").out
+    for words in ("method ", "columns ", "recall", "Recommended: "):
+        assert words in text
+    facts = commands.run("show", "judged.model", "--json").json
+    ranking = facts["comparison"]["ranking"]
+    assert facts["method"] in [row["method"] for row in ranking]
+    assert "majority" in [row["method"] for row in ranking]
+    assert commands.run("card", "judged.model", "-o", "card.html").code == 0
+    page = (commands.folder / "card.html").read_text()
+    assert "Columns it needs" in page
+    assert facts["title"] in page
+    rows = commands.run("predict", "judged.model", small, "--explain", "--json").out.splitlines()
+    first = json.loads(rows[0])
+    chances = sorted((value for key, value in first.items() if key.startswith("probability_")))
+    assert first["decided_by"] == pytest.approx(chances[-1] - chances[-2])
+    assert first["decided_against"] != first["predicted"]
+    refused(commands.run("show", "nowhere.model"), "no model file")
+
+
 def test_methods_are_listed_with_their_papers(commands):
     lines = commands.run("methods").out.splitlines()
     assert len(lines) > 55
@@ -390,8 +417,31 @@ def test_the_page_in_a_browser(commands, tmp_path):
         assert browser.complaints == []
         assert browser.requests == [page.as_uri()] * 2
         sections = browser.evaluate("[...document.querySelectorAll('section[id]')].map(e => e.id)")
-        wanted = ["ranking", "reliability", "confusion", "pairs", "doubtful", "use", "notes"]
-        assert sections == wanted
+        wanted = ["ranking", "classes", "reliability", "confusion", "pairs", "inputs", "curve"]
+        assert sections[:7] == wanted
+        assert sections[-3:] == ["doubtful", "use", "notes"]
+        # The script sorts, hides and picks, by buttons and boxes that the keyboard reaches.
+        assert browser.evaluate(
+            "(() => { const b = document.querySelectorAll('#ranking .sort')[2]; b.focus();"
+            " b.click(); const sorted = b.parentElement.getAttribute('aria-sort');"
+            " return [document.activeElement === b, sorted]; })()"
+        ) == [True, "ascending"]
+        assert (
+            browser.evaluate(
+                "(() => { const i = document.querySelector('#ranking input'); i.click();"
+                " return document.querySelectorAll('#ranking tbody tr[hidden]').length; })()"
+            )
+            == 1
+        )
+        assert (
+            browser.evaluate(
+                "(() => { const s = document.querySelector('#classes select'); s.value = '1';"
+                " s.dispatchEvent(new Event('change'));"
+                " return document.querySelectorAll('#classes tbody tr:not([hidden])').length; })()"
+            )
+            == 1
+        )
+        assert browser.complaints == []
         # What scrolls can be reached by the keyboard.
         unreachable = browser.evaluate(
             "[...document.querySelectorAll('.scroll, pre')].filter(e => e.tabIndex < 0).length"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+from base64 import b64encode
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from ._comparison import MethodComparison
 from ._decision_section import decision_section
 from ._decisions import ComparedDecisions
 from ._pages import environment
+from ._sections import MOST_WRITTEN, sections, with_titles
 from ._words import behind, number
 
 MOST_PANELS = 12
@@ -67,8 +70,12 @@ def html_report(
     templates = environment("The HTML report needs jinja2")
     from markupsafe import Markup
 
-    page = _page(comparison, Markup)
+    script = templates.get_template("comparison.js").render()
+    page = _page(comparison, Markup) | sections(comparison, X, Markup)
     page |= {
+        "script": Markup(script),
+        # The page allows this script and no other.
+        "script_hash": b64encode(sha256(script.encode()).digest()).decode(),
         "title": title,
         "commands": commands,
         "code": code or _plain_code(comparison),
@@ -84,16 +91,20 @@ def _page(comparison: MethodComparison, markup: Any) -> dict[str, Any]:
     facts = [
         ("rows", len(comparison.y)),
         ("classes", len(labels)),
-        ("methods judged", len(comparison.candidates)),
+        ("methods judged", len(comparison.candidates) - 1),  # the baseline is none
         ("splits", comparison.n_splits),
         ("time", duration(comparison.seconds)),
     ]
     curves = comparison.reliability()
     panels = [] if curves is None else _panels(curves, labels, markup)
     pairs = comparison.hard_pairs()
+    written = len(labels) <= MOST_WRITTEN
+    titles = {name: one.title for name, one in comparison.candidates.items()}
     return {
+        "titles": titles,
+        "margin": f"{comparison.margin:.4f}",
         "facts": facts,
-        "winner": comparison.recommended,
+        "winner": titles[comparison.recommended],
         "reasons": comparison.reasons,
         "protocol": comparison.protocol,
         "chart": markup(_chart(comparison)),
@@ -101,8 +112,8 @@ def _page(comparison: MethodComparison, markup: Any) -> dict[str, Any]:
         "groups": [group for group in comparison.groups if len(group) > 1],
         "panels": panels,
         "panels_left": _panels_left(len(labels)),
-        "confusion": _confusion(comparison, labels),
-        "pairs": None if pairs is None else _pair_grid(pairs[1], labels),
+        "confusion": _confusion(comparison, labels) if written else None,
+        "pairs": _pair_grid(pairs[1], labels) if pairs and written else None,
         "pairs_method": None if pairs is None else pairs[0],
         "hardest": None if pairs is None else _hardest(pairs[1], labels),
     }
@@ -115,6 +126,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
     figures.append("" if np.isnan(p) or row["difference"] == 0 else f"{p:.3f}")
     return {
         "method": row["method"],
+        "useless": row["worse_than_majority"],
         "figures": figures,
         "alike": row["verdict"] in ("best", "as good"),
     }
@@ -122,7 +134,11 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
 
 def _chart(comparison: MethodComparison) -> str:
     """Draw the distance of every method to the best."""
-    rows = [row for row in comparison.rows if not np.isnan(row["difference"])]
+    rows = [row for row in comparison.rows if row["method"] in comparison.methods]
+    rows = [row for row in rows if not np.isnan(row["difference"])]
+    if not rows:
+        return ""
+    titles = {}
     with page_style() as figure_of:
         figure = figure_of(5.2, 0.26 * len(rows) + 0.7)
         ax = figure.add_subplot()
@@ -130,8 +146,12 @@ def _chart(comparison: MethodComparison) -> str:
             error = 0.0 if np.isnan(row["standard_error"]) else row["standard_error"]
             ends = [row["difference"] - error, row["difference"] + error]
             ax.plot(ends, [place, place], color=INK, linewidth=1.4)
-            face = BOX if row["distinguishable"] is False else BAR
-            ax.plot(row["difference"], place, "o", color=INK, markerfacecolor=face, markersize=6)
+            face = {"behind": BAR, "cannot tell": "none"}.get(row["verdict"], BOX)
+            (point,) = ax.plot(
+                row["difference"], place, "o", color=INK, markerfacecolor=face, markersize=6
+            )
+            point.set_gid(f"method-{place}-")
+            titles[f"method-{place}-"] = f"{row['method']}: {behind(row)}"
         ax.axvline(0.0, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
         ax.set_yticks(range(len(rows)), [row["method"] for row in rows])
         ax.set_ylim(len(rows) - 0.5, -0.5)
@@ -139,22 +159,24 @@ def _chart(comparison: MethodComparison) -> str:
         ax.grid(axis="x", color=INK, alpha=0.15, linewidth=0.6)
         name = "NLL" if comparison.criterion == "nll" else "error"
         ax.set_xlabel(f"{name} behind the best, ± one standard error")
-        return svg_of(figure, "behind", "How far every method is behind the best")
+        chart = svg_of(figure, "behind", "How far every method is behind the best")
+        return with_titles(chart, titles)
 
 
 def _panels(curves: Any, labels: list[str], markup: Any) -> list[dict[str, Any]]:
     """Draw the predicted class and every class; if there are many, those with the largest error."""
     order = sorted(curves.classes, key=lambda k: -curves.classes[k].error)
     shown = sorted(order[:MOST_PANELS])
-    named = [("the predicted class", curves.confidence)]
-    named += [(labels[k], curves.classes[k]) for k in shown]
+    named = [("the predicted class", None, curves.confidence)]
+    named += [(labels[k], k, curves.classes[k]) for k in shown]
     return [
         {
             "name": name,
+            "number": number,
             "svg": markup(_panel(curve, f"reliability-{place}", name)),
             "error": f"{curve.error:.3f}",
         }
-        for place, (name, curve) in enumerate(named)
+        for place, (name, number, curve) in enumerate(named)
     ]
 
 

@@ -1,0 +1,155 @@
+"""The sections of a page about the recommended method: classes, columns, rows, slices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from ..plots.svg import BAR, BOX, INK, page_style, svg_of
+from ._comparison import MethodComparison
+from ._per_class import class_figures, recalibrated, slices, worst_confusions
+
+# A matrix of more classes is drawn, not written.
+MOST_WRITTEN = 30
+# The side of a drawn matrix, in pixels.
+SIDE = 640
+MOST_COLUMNS = 30
+MOST_CURVES = 6
+
+
+def sections(comparison: MethodComparison, X: Any, markup: Any) -> dict[str, Any]:
+    """Return what the page shows about the recommended method, beside reliability."""
+    labels = [str(label) for label in comparison.classes.tolist()]
+    after = recalibrated(comparison)
+    return {
+        "per_class": [
+            {**row, "number": number} for number, row in enumerate(class_figures(comparison))
+        ],
+        "worst": _numbered(worst_confusions(comparison, 20), comparison),
+        "map": markup(_map(comparison, labels)) if len(labels) > MOST_WRITTEN else None,
+        "calibration": after,
+        "importance": (comparison.importance or [])[:MOST_COLUMNS],
+        "importance_chart": markup(_importance_chart(comparison)) if comparison.importance else "",
+        "curve": _curve_rows(comparison),
+        "curve_chart": markup(_curve_chart(comparison)) if _curve_rows(comparison) else "",
+        "curve_words": _curve_words(comparison),
+        "slices": slices(comparison, X) if X is not None and hasattr(X, "columns") else [],
+    }
+
+
+def _numbered(pairs: list[dict[str, Any]], comparison: MethodComparison) -> list[dict[str, Any]]:
+    place = {label: number for number, label in enumerate(comparison.classes.tolist())}
+    return [{**one, "numbers": f"{place[one['class']]} {place[one['taken_for']]}"} for one in pairs]
+
+
+def _map(comparison: MethodComparison, labels: Sequence[str]) -> str:
+    """Draw the confusion matrix: a square for every pair that occurs, with its numbers."""
+    counts = comparison.confusion()
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    n, step = len(labels), SIDE / len(labels)
+    squares = []
+    for i, j in zip(*np.nonzero(counts), strict=True):
+        words = escape(f"{labels[i]} predicted as {labels[j]}: {counts[i, j]} test rows")
+        kind = "right" if i == j else "wrong"
+        squares.append(
+            f'<rect class="{kind}" x="{j * step:.2f}" y="{i * step:.2f}" width="{step:.2f}" '
+            f'height="{step:.2f}" fill-opacity="{max(0.15, share[i, j]):.2f}">'
+            f"<title>{words}</title></rect>"
+        )
+    return (
+        f'<svg class="map" viewBox="0 0 {SIDE} {SIDE}" role="img" style="--width: {SIDE}px" '
+        f'aria-label="Confusion matrix of {n} classes">'
+        f'<rect class="frame" width="{SIDE}" height="{SIDE}"/>{"".join(squares)}</svg>'
+    )
+
+
+def with_titles(svg: str, titles: dict[str, str]) -> str:
+    """Give groups of an SVG, by the end of their id, a text to show when the pointer is there."""
+    for name, text in titles.items():
+        svg = re.sub(
+            rf'(<g id="[^"]*{re.escape(name)}"[^>]*>)',
+            lambda found, text=text: f"{found[1]}<title>{escape(text)}</title>",  # type: ignore[misc]
+            svg,
+            count=1,
+        )
+    return svg
+
+
+def _importance_chart(comparison: MethodComparison) -> str:
+    rows = (comparison.importance or [])[:MOST_COLUMNS]
+    titles = {}
+    with page_style() as figure_of:
+        figure = figure_of(5.2, 0.24 * len(rows) + 0.7)
+        ax = figure.add_subplot()
+        for place, row in enumerate(rows):
+            ax.plot([row["lower"], row["upper"]], [place, place], color=INK, linewidth=1.4)
+            face = BAR if row["lower"] > 0 else BOX
+            (point,) = ax.plot(
+                row["importance"], place, "o", color=INK, markerfacecolor=face, markersize=6
+            )
+            point.set_gid(f"column-{place}-")
+            titles[f"column-{place}-"] = (
+                f"{row['column']}: {row['importance']:.4f}, from {row['lower']:.4f} to "
+                f"{row['upper']:.4f}"
+            )
+        ax.axvline(0.0, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+        ax.set_yticks(range(len(rows)), [row["column"][:30] for row in rows])
+        ax.set_ylim(len(rows) - 0.5, -0.5)
+        ax.tick_params(axis="y", length=0)
+        ax.set_xlabel("growth of the NLL if the column is shuffled, 95 % interval")
+        return with_titles(svg_of(figure, "importance", "How much every column matters"), titles)
+
+
+def _curve_rows(comparison: MethodComparison) -> list[dict[str, Any]]:
+    """Return the points of methods that were judged on several numbers of rows."""
+    points = [point for point in comparison.curve if point["tuned"] and np.isfinite(point["nll"])]
+    names = [point["method"] for point in points]
+    return [point for point in points if names.count(point["method"]) > 1]
+
+
+def _curve_chart(comparison: MethodComparison) -> str:
+    points, titles = _curve_rows(comparison), {}
+    names = list(dict.fromkeys(point["method"] for point in points))
+    names.sort(key=lambda name: name != comparison.recommended)
+    with page_style() as figure_of:
+        figure = figure_of(5.2, 3.0)
+        ax = figure.add_subplot()
+        for k, name in enumerate(names[:MOST_CURVES]):
+            own = [point for point in points if point["method"] == name]
+            rows, nll = [one["rows"] for one in own], [one["nll"] for one in own]
+            style = "-" if name == comparison.recommended else (0, (1 + k, 2))
+            ax.plot(rows, nll, color=INK, linewidth=1.2, linestyle=style)
+            for number, one in enumerate(own):
+                (mark,) = ax.plot(one["rows"], one["nll"], "o", color=INK, markersize=5)
+                mark.set_gid(f"curve-{k}-{number}-")
+                titles[f"curve-{k}-{number}-"] = f"{name}, {one['rows']:,} rows: {one['nll']:.4f}"
+            ax.annotate(name, (rows[-1], nll[-1]), (5, 0), textcoords="offset points", va="center")
+        ax.set_xscale("log")
+        ax.set(xlabel="training rows", ylabel="NLL")
+        sizes = sorted({point["rows"] for point in points})
+        ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        ax.minorticks_off()
+        return with_titles(svg_of(figure, "curve", "Learning curve"), titles)
+
+
+def _curve_words(comparison: MethodComparison) -> str:
+    """Say whether more rows are likely to help."""
+    own = [row for row in _curve_rows(comparison) if row["method"] == comparison.recommended]
+    if len(own) < 2:
+        return ""
+    gain = own[-2]["nll"] - own[-1]["nll"]
+    times = own[-1]["rows"] / own[-2]["rows"]
+    step = f"From {own[-2]['rows']:,} to {own[-1]['rows']:,} training rows"
+    if gain > comparison.margin:
+        return (
+            f"{step} the NLL of {comparison.recommended} fell by {gain:.4f}. {times:.1f} times as "
+            "many rows may help again."
+        )
+    return (
+        f"{step} the NLL of {comparison.recommended} changed by {-gain:+.4f}, within the margin "
+        f"of {comparison.margin:.4f}: more rows of the same kind are unlikely to help much."
+    )

@@ -1,0 +1,226 @@
+"""Comparisons that always answer: splits, rare classes, processes, time, growing parts."""
+
+import time
+
+import numpy as np
+import pandas
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
+
+from polychotomy.compare import (
+    candidates,
+    class_figures,
+    compare_methods,
+    fit_method,
+    html_report,
+    slices,
+    tuned_pipeline,
+    worst_confusions,
+)
+from polychotomy.compare._classes import settle_classes
+from polychotomy.compare._judging import Level
+from polychotomy.compare._schedule import common_splits, sizes
+from polychotomy.compare._splits import rounds, stratified_order
+from polychotomy.execution.calls import Call, CallsInProcesses
+from polychotomy.recipes import recipe
+
+X, Y = load_iris(return_X_y=True)
+SMALL_X, SMALL_Y = X[::2], Y[::2]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 30), min_size=2, max_size=8), st.integers(0, 5))
+def test_splits_never_test_what_they_did_not_learn(counts, seed):
+    y = np.repeat(np.arange(len(counts)), counts)
+    if max(counts) < 2:
+        return
+    for protocol in ("hold-out", "nested"):
+        for train, test in rounds(y, protocol, 3, 0.25, seed):
+            assert not set(train) & set(test)
+            assert set(y[test]) <= set(y[train])
+            assert set(y[train]) == set(y)  # classes with one row train
+            assert len(train) + len(test) == len(y)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 6), min_size=20, max_size=60), st.integers(0, 3))
+def test_groups_stay_together_and_time_goes_on(values, seed):
+    y = np.arange(len(values)) % 2
+    if len(set(values)) > 1:
+        groups = np.array(values)
+        try:
+            found = rounds(y, "hold-out", 3, 0.25, seed, groups=groups)
+        except ValueError:
+            found = []  # a training part with one class only
+        for train, test in found:
+            assert not set(groups[train]) & set(groups[test])
+        try:
+            found = rounds(y, "hold-out", 3, 0.25, seed, order=groups)
+        except ValueError:
+            found = []
+        for train, test in found:
+            assert groups[train].max() < groups[test].min()
+
+
+def test_every_beginning_is_stratified():
+    y = np.repeat([0, 1, 2], [700, 250, 50])
+    order = stratified_order(y, np.arange(1000), 0)
+    assert sorted(order) == list(range(1000))
+    for size in (20, 100, 500):
+        shares = np.bincount(y[order[:size]], minlength=3) / size
+        assert np.abs(shares - [0.7, 0.25, 0.05]).max() <= 3 / size
+    assert sizes(3000, 3) == [1000, 3000]
+    assert sizes(1000, 3) == [1000]
+
+
+def test_processes_change_no_figure():
+    # So many splits that the work is worth processes.
+    one = compare_methods(SMALL_X, SMALL_Y, ["logistic", "PWC_PSVM"], n_splits=8)
+    two = compare_methods(SMALL_X, SMALL_Y, ["logistic", "PWC_PSVM"], n_splits=8, n_jobs=2)
+    for figure in ("nll", "error", "brier"):
+        for name, values in one.figures(figure).items():
+            assert np.array_equal(two.figures(figure)[name], values)
+
+
+def test_a_process_that_does_not_stop_is_ended():
+    start = time.perf_counter()
+    calls = iter([Call(60.0, until=start + 1.0), Call(0.0)])
+    answers = []
+    CallsInProcesses(1).run(
+        "stubborn:sleep",
+        None,
+        lambda: next(calls, None),
+        lambda call, answer: answers.append(answer),
+    )
+    assert [answer.late for answer in answers] == [True, False]
+    assert answers[1].value == "slept"
+    assert time.perf_counter() - start < 50.0
+
+
+def test_two_pools_are_what_each_is_alone():
+    both = compare_methods(SMALL_X, SMALL_Y, ["POOL", "LS2"], n_splits=1)
+    alone = compare_methods(SMALL_X, SMALL_Y, ["LS2"], n_splits=1)
+    assert np.array_equal(both.held_out["LS2"][0].p, alone.held_out["LS2"][0].p)
+    pool = recipe("POOL", tuned=True).set_params(random_state=0)
+    with pytest.raises(ValueError, match="not the first ones"):
+        pool.fit_with_parts(SMALL_X, SMALL_Y, None, {"x": type(pool)([("no", pool)])})
+
+
+def test_rare_classes():
+    y = np.array([f"c{k}" for k in SMALL_Y], dtype=object)
+    y[0], y[1], y[2] = "alone", "two", "two"
+    found = compare_methods(SMALL_X, y, ["logistic", "PWC_PSVM"], n_splits=3)
+    assert len(found.methods) == 2
+    row = next(one for one in class_figures(found) if one["class"] == "alone")
+    assert row["tested"] == 0
+    assert row["recall"] is None
+    assert "'alone'" in found.notes[0]
+    assert "--rare" in found.notes[0]
+    # The note about folds names classes by their labels, and an option of the command.
+    assert not any("Class 0" in note or "Classes 0" in note for note in found.notes)
+    merged = compare_methods(SMALL_X, y, ["logistic"], n_splits=2, rare="merge")
+    assert "(rare)" in merged.classes.tolist()
+    dropped = compare_methods(SMALL_X, y, ["logistic"], n_splits=2, rare="drop")
+    assert dropped.classes.tolist() == ["c0", "c1", "c2"]
+    assert len(dropped.y) == len(y) - 3
+    with pytest.raises(ValueError, match="class of its own"):
+        settle_classes(["a", "b", "c"])
+    with pytest.raises(ValueError, match="rare"):
+        settle_classes(["a", "b", "c"], "hide")
+
+
+def test_a_large_table_is_tried_on_parts_of_it():
+    inputs, y = make_blobs(4000, centers=4, n_features=3, cluster_std=4.0, random_state=0)
+    found = compare_methods(
+        inputs, y, ["logistic", "forest", "PWC_PSVM"], n_splits=2, time_limit=12.0
+    )
+    assert len(found.methods) >= 2
+    assert found.level.rows in (1000, 3000)
+    assert (found.worth == "") == (found.level == Level(3000))
+    assert {point["rows"] for point in found.curve} >= {1000}
+    assert found.recommended != "majority"
+
+
+def test_no_time_at_all_leaves_an_answer():
+    inputs, y = make_blobs(3000, centers=3, n_features=3, cluster_std=4.0, random_state=0)
+    found = compare_methods(inputs, y, time_limit=2.0)
+    assert found.candidates[found.recommended].name == found.recommended
+    assert found.rows
+    assert str(found)
+
+
+def test_weights_count_in_the_figures():
+    weights = np.where(SMALL_Y == 2, 0.0, 1.0)
+    found = compare_methods(SMALL_X, SMALL_Y, ["forest"], n_splits=2, sample_weight=weights)
+    (held, _) = found.held_out["forest"]
+    wrong = held.predicted != SMALL_Y[held.rows]
+    own = weights[held.rows]
+    assert held.figures(SMALL_Y[held.rows])["error"] == pytest.approx(
+        (wrong * own).sum() / own.sum()
+    )
+    with pytest.raises(ValueError, match="sample_weight"):
+        compare_methods(SMALL_X, SMALL_Y, ["logistic"], sample_weight=-weights)
+
+
+def test_common_splits_keep_two_methods():
+    runs = {"a": {0: 1, 1: 1, 2: 1}, "b": {0: 1}, "c": {}}
+    assert common_splits(runs) == (["a", "b"], [0])
+    runs = {"a": dict.fromkeys(range(6)), "b": dict.fromkeys(range(4)), "c": {0: 1}}
+    assert common_splits(runs) == (["a", "b"], [0, 1, 2, 3])
+    assert common_splits({}) == ([], [])
+
+
+def test_figures_by_class_are_those_of_scikit_learn():
+    found = compare_methods(X, Y, ["PWC_PSVM"], n_splits=2)
+    rows, predicted, p = found.pooled()
+    precision, recall, f1, tested = precision_recall_fscore_support(Y[rows], predicted)
+    for k, row in enumerate(class_figures(found)):
+        assert row["precision"] == pytest.approx(precision[k])
+        assert row["recall"] == pytest.approx(recall[k])
+        assert row["f1"] == pytest.approx(f1[k])
+        assert row["tested"] == tested[k]
+        assert row["auc"] == pytest.approx(roc_auc_score(Y[rows] == k, p[:, k]))
+    wrong = [one["rows"] for one in worst_confusions(found)]
+    assert sum(wrong) == np.sum(Y[rows] != predicted)
+
+
+def test_importance_and_slices_find_the_column():
+    random = np.random.RandomState(0)
+    frame = pandas.DataFrame({"signal": random.normal(size=300), "noise": random.normal(size=300)})
+    frame["colour"] = np.where(np.arange(300) % 3 == 0, "red", "blue")
+    hidden = frame["colour"] == "red"
+    y = np.where(hidden, random.randint(0, 2, 300), frame["signal"] > 0)
+    from polychotomy.tables import table_of_frame
+
+    table = table_of_frame(frame.assign(y=y), "y")
+    found = compare_methods(
+        table.X,
+        table.y,
+        ["forest"],
+        n_splits=3,
+        preprocessor=table.schema.preprocessor(),
+        importance=True,
+    )
+    assert found.importance[0]["column"] == "signal"
+    assert found.importance[0]["lower"] > 0
+    worst = slices(found, table.X)[0]
+    assert (worst["column"], worst["where"]) == ("colour", "red")
+    assert len({point["rows"] for point in found.curve}) == 3
+    page = html_report(found, "made", X=table.X)
+    for section in ("classes", "inputs", "curve", "slices"):
+        assert f'<section id="{section}">' in page
+
+
+def test_a_fitted_method_is_that_of_the_pipeline():
+    one = fit_method("PWC_PSVM", SMALL_X, SMALL_Y)
+    two = tuned_pipeline("PWC_PSVM", SMALL_Y).fit(SMALL_X, SMALL_Y)
+    assert np.allclose(one.predict_proba(X), two.predict_proba(X))
+
+
+def test_no_two_methods_are_described_by_the_same_words():
+    words = [one.words for one in candidates().values()]
+    assert len(set(words)) == len(words)
+    assert candidates()["PWC_PSVM"].title == "SVM, pairs, coupled (PWC_PSVM)"
