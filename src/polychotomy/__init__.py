@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from .persistence import load, save
     from .probabilistic_svc import ProbabilisticSVC
     from .tuning.compare_decoders import DecoderComparison, compare_decoders
+    from .tuning.machine_search import MachineSearchCV
     from .tuning.method_sweep import MethodSweep
     from .tuning.search import TwoStepSearchCV
 
@@ -98,6 +99,7 @@ __all__ = [
     "KernelMultinomialRegression",
     "LearnedMetric",
     "LossDecoding",
+    "MachineSearchCV",
     "Margins",
     "MaxWins",
     "MethodSweep",
@@ -142,6 +144,7 @@ __all__ = [
 _LATER = {
     "DecoderComparison": "tuning.compare_decoders",
     "LearnedMetric": "ensemble.metric",
+    "MachineSearchCV": "tuning.machine_search",
     "MethodSweep": "tuning.method_sweep",
     "MetricClassifier": "ensemble.metric_classifier",
     "NestedDichotomies": "ensemble.nested",

@@ -8,6 +8,7 @@ file. The exit code is 1 if anything did.
 
 import argparse
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -37,11 +38,14 @@ def attempt(name, mutation, seed):
     return "answered"
 
 
-def run(times, seed=0):
+def run(times, seed=0, first=0, seconds=None):
     """Return the numbers of refused and answered files, and reports of the others."""
+    start = time.monotonic()
     counts, reports = {"refused": 0, "answered": 0}, []
     kinds = [(name, mutation) for name in hostile.FILES for mutation in hostile.MUTATIONS]
-    for number in range(times):
+    for number in range(first, first + times):
+        if seconds is not None and time.monotonic() - start > seconds:
+            break
         name, mutation = kinds[number % len(kinds)]
         found = attempt(name, mutation, [seed, number])
         if found in counts:
@@ -55,14 +59,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="begin with this number")
+    parser.add_argument("--seconds", type=float, default=None, help="stop after these")
     options = parser.parse_args()
-    counts, reports = run(options.times, options.seed)
+    counts, reports = run(options.times, options.seed, options.first, options.seconds)
     print(*reports[:50], sep="\n")
-    print(
-        f"tried {options.times}, {counts['refused']} refused, {counts['answered']} answered, ",
-        end="",
-    )
-    print(f"{len(reports)} wrong")
+    refused, answered = counts["refused"], counts["answered"]
+    tried = refused + answered + len(reports)
+    print(f"tried {tried}, {refused} refused, {answered} answered, {len(reports)} wrong")
     return 1 if reports else 0
 
 

@@ -116,10 +116,10 @@ def servers(times):
     return tried, failed
 
 
-def lanes(times):
+def lanes(times, sets=(load_iris, load_wine, load_digits)):
     """AVX2 against the baseline: how far probabilities are apart."""
     tried = failed = 0
-    for load in (load_iris, load_wine, load_digits):
+    for load in sets:
         X, y = rows(load)
         X, y = X[:400], y[:400]
         for name, clf in estimators().items():
@@ -139,7 +139,8 @@ def lanes(times):
 
 
 INTERRUPTED = """
-import sys, warnings
+import signal, sys, warnings
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 warnings.simplefilter("ignore")
 import numpy as np
 import polychotomy as pc
