@@ -41,7 +41,9 @@ def show(text: object = "") -> None:
 
 def tell(text: str) -> None:
     """Print a message, which is not a result, to standard error."""
-    print(f"polychotomy: {printable(text)}", file=sys.stderr, flush=True)
+    # One write: Ctrl-C between the text and its line break would join it with the next message.
+    sys.stderr.write(f"polychotomy: {printable(text)}\n")
+    sys.stderr.flush()
 
 
 class _Shown:

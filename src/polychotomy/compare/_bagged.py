@@ -55,7 +55,7 @@ class BaggedClassifier(ClassifierMixin, BaseEstimator):
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from polychotomy.compare._bagged import BaggedClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> BaggedClassifier(GaussianNB(), tempered=True).fit(X, y).predict(X[[0, 70]])
+    >>> BaggedClassifier(GaussianNB(), tempered=True).fit(X, y).predict(X[[0, 60]])
     array([0, 1])
     """
 

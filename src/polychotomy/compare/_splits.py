@@ -152,9 +152,10 @@ def _by_time(order: Any, n_splits: int) -> Rounds:
     if len(values) < 2:
         raise ValueError("order must have at least two different values.")
     rows = np.argsort(when, kind="stable")
-    ends = np.unique(np.round(np.linspace(FIRST_PAST, 1.0, n_splits + 1) * len(rows)).astype(int))
+    shares = np.linspace(FIRST_PAST, 1.0, n_splits + 1)[:-1]
+    starts = np.minimum(np.round(shares * len(rows)).astype(int), len(rows) - 1)
     # Rows of the same time are on the same side.
-    cuts = np.unique(np.searchsorted(when[rows], when[rows][np.minimum(ends, len(rows) - 1)]))
+    cuts = np.searchsorted(when[rows], when[rows][starts])
     cuts = np.unique(np.append(cuts[cuts > 0], len(rows)))
     return [(np.sort(rows[:start]), np.sort(rows[start:end])) for start, end in pairwise(cuts)]
 

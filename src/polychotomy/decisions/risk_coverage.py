@@ -81,7 +81,7 @@ def risk_coverage(y: ArrayLike, p: ArrayLike, classes: Any = None) -> RiskCovera
     >>> clf = PolychotomyClassifier().fit(X[::2], y[::2])
     >>> curve = risk_coverage(y[1::2], clf.predict_proba(X[1::2]))
     >>> round(curve.at(1.0), 3), curve.at(0.8)
-    (0.04, 0.0)
+    (0.027, 0.0)
     """
     probability = class_probabilities(p)
     labels = np.unique(np.asarray(y)) if classes is None else np.asarray(classes)
