@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from urllib.parse import unquote
 from urllib.request import Request, urlopen
 
 ROOT = Path(__file__).parents[1]
@@ -105,7 +106,7 @@ def resolve(name: str) -> list[str]:
 
 def wheel_size(url: str) -> int:
     if url.startswith("file:"):
-        return Path(url.removeprefix("file://")).stat().st_size
+        return Path(unquote(url.removeprefix("file://"))).stat().st_size
     try:
         with urlopen(Request(url, method="HEAD"), timeout=60) as answer:
             return int(answer.headers.get("Content-Length") or 0)
@@ -125,15 +126,19 @@ def main() -> None:
             subprocess.run([*command, str(ROOT)], check=True)
             (wheel,) = Path(place).glob("*.whl")
         wheel = wheel.resolve()
-        table = [
-            install("polychotomy", str(wheel), ["python", "-c", ESTIMATORS]),
-            install("polychotomy[tool]", f"{wheel}[tool]", ["polychotomy", "compare", "iris"]),
-            install("imbalanced-learn", "imbalanced-learn", None),
-            resolve("autogluon.tabular[all]"),
-            resolve("autogluon"),
+        runs = [
+            lambda: install("polychotomy", str(wheel), ["python", "-c", ESTIMATORS]),
+            lambda: install(
+                "polychotomy[tool]", f"{wheel}[tool]", ["polychotomy", "compare", "iris"]
+            ),
+            lambda: install("imbalanced-learn", "imbalanced-learn", None),
+            lambda: resolve("autogluon.tabular[all]"),
         ]
-    for row in [HEAD, *table]:
-        print(" | ".join(row))
+        table = []
+        print(" | ".join(HEAD))
+        for run in runs:
+            table.append(run())
+            print(" | ".join(table[-1]), flush=True)
     if arguments.csv:
         with arguments.csv.open("w", encoding="utf-8", newline="") as file:
             file.write("# Fresh environments without a compiler, by `benchmarks/install.py`.\n")

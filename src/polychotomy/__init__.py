@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from .tuning.method_sweep import MethodSweep
     from .tuning.search import TwoStepSearchCV
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "LSSVM",

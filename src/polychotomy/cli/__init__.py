@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     --------
     >>> from polychotomy.cli import main
     >>> main(["--version"])
-    polychotomy 0.1.0
+    polychotomy 0.2.0
     0
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
