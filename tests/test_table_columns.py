@@ -112,6 +112,31 @@ def test_units_are_one():
     with pytest.raises(TableError, match="'%' and none"):
         column(["45%", "0.45"])
     assert column(["12a", "12b", "7c"]).kind == "category"
+    with pytest.raises(TableError, match="the units 'K' and none"):
+        column(["1.2K", "3K", "500"])
+    years = column(["1 year", "2 years", "7 years"])
+    assert (years.kind, years.unit) == ("number", "year")
+
+
+def test_a_bound_is_read_as_the_number():
+    found = column(["<0.5", "0.7", "1.2", "> 30"])
+    assert found.kind == "number"
+    assert "'<0.5' was read as 0.5" in found.note
+
+
+def test_numbers_that_begin_with_0_are_words():
+    lines = "".join(f"{k % 7:03},{'ab'[k % 2]}\n" for k in range(30))
+    (code,) = read("code,kind\n" + lines).schema.columns
+    assert code.categories == tuple(f"{k:03}" for k in range(7))
+    assert "begin with 0" in code.note
+    assert column(["0.5", "0", "10"]).kind == "number"
+
+
+def test_words_among_numbers_are_mentioned():
+    values = [*(f"{k}.5" for k in range(30)), *["broken"] * 9]
+    found = column(values)
+    assert found.kind == "category"
+    assert "numbers and words ('broken' for example)" in found.note
 
 
 def test_a_model_asks_for_the_unit_it_has_learned():
@@ -175,9 +200,25 @@ def test_date_parts_are_an_estimator(estimator, check):
 
 def test_a_wrong_date_gets_its_row():
     days = [f"2024-05-{day:02}" for day in range(1, 29)]
-    with pytest.raises(TableError, match=r"'0000-00-00' in row 29; .* --missing 0000-00-00"):
-        column([*days, "0000-00-00"])
-    assert column([*days, "0000-00-00"], missing=["0000-00-00"]).missing == 1
+    with pytest.raises(TableError, match=r"'2024-02-31' in row 29; .* --missing 2024-02-31"):
+        column([*days, "2024-02-31"])
+    assert column([*days, "2024-02-31"], missing=["2024-02-31"]).missing == 1
+
+
+def test_dates_in_several_formats_are_refused():
+    days = [f"2024-05-{day:02}" for day in range(1, 15)]
+    with pytest.raises(TableError, match=r"several ways \('2024-05-01' and '01/05/2024'\)"):
+        column([*days, *(f"{day:02}/05/2024" for day in range(1, 15))])
+
+
+def test_durations():
+    table = read("t,kind\n75:12:07,a\n5:30,b\n1:00:00,a\n")
+    assert table.X["t"].tolist() == [270727, 330, 3600]
+    schema = TableSchema.from_dict(table.schema.to_dict())
+    matched, _ = schema.matched(pd.DataFrame({"t": ["0:01:00", None]}))
+    assert matched["t"].tolist()[0] == 60
+    with pytest.raises(TableError, match="durations"):
+        schema.matched(pd.DataFrame({"t": ["late"]}))
 
 
 # Missing values and classes.

@@ -78,6 +78,16 @@ def test_rows_that_occur_again():
     assert warned(frame[["colour", "kind"]]) == ()
 
 
+def test_numbers_that_may_mean_missing():
+    frame = clean().assign(income=np.arange(N) * 7 % 211 * 10)
+    assert warned(frame) == ()
+    frame.loc[::20, "income"] = -999
+    (text,) = warned(frame)
+    assert "-999 in column 'income' (15 rows)" in text
+    assert text.endswith("--missing -999.")
+    assert warned(frame, missing=["-999"]) == ()
+
+
 def test_spellings_of_a_class():
     frame = clean()
     frame.loc[:9, "kind"] = "Fox "

@@ -275,6 +275,29 @@ def test_a_file_without_lines_gets_a_sentence(monkeypatch, start):
         read_table(file, "kind")
 
 
+def test_lines_as_on_old_macs():
+    assert read("a,kind\r0.5,x\r1.5,y\r4.0,x\r").X["a"].tolist() == [0.5, 1.5, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Report,,\n,,\na,b,kind\n1,2,x\n", "in a line further down"),
+        ("# a comment\na,kind\n1,x\n", r"\('# a comment'\) has one field"),
+        ("a kind\n1 x\n2 y\n", "separate columns by commas"),
+    ],
+)
+def test_lines_above_the_header_get_a_sentence(text, words):
+    with pytest.raises(TableError, match=words):
+        read(text)
+
+
+def test_spaces_around_classes_are_mentioned():
+    table = read("a,kind\n1,x\n2,y\n4,x \n8,y\n")
+    assert table.y.tolist() == list("xyxy")
+    assert table.notes[0].startswith("Spaces around the classes in 'kind' were removed")
+
+
 def test_a_cut_second_line_of_a_short_file_is_read():
     assert read("a,kind\n" + "\n".join(f"{i / 3},{'ab'[i % 2]}" for i in range(4))).X.shape == (
         4,

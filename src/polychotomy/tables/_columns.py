@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from ..core.types import FloatArray, IntArray
 from ._content import MISSING, Content, content_of
-from ._dates import Dates, parse_dates
+from ._dates import DURATION, Dates, parse_dates, parse_durations
 from ._errors import TableError, option
-from ._numbers import Parsed, parse_numbers
+from ._numbers import BOUNDS, Parsed, parse_numbers
 
 KINDS = ("number", "category", "date", "text")
 # With more categories than this, or more than half of the rows, many words each mean free text.
@@ -29,6 +29,10 @@ WORDS_OF_TEXT = 3
 NAMES_OF_ROWS, NEARLY_ALL = 100, 0.95
 # In a column that is called an identifier, so many different values are enough.
 OFTEN_NAMED = 0.2
+# With more of them, dates that cannot be read are not just words.
+MOST_ODD_DATES = 10
+SCALES = frozenset(("%", "‰", "k", "K", "M", "B", "bn"))
+LEADING_ZERO = re.compile(r"0\d+$")
 ID_NAME = re.compile(r"(.*[ _-])?(id|idx|index|key|uuid|guid|rowid|row|column 1)|unnamed: 0", re.I)
 ID_CAMEL = re.compile(r".*[a-z](Id|ID)")
 UNITS = frozenset(
@@ -175,6 +179,9 @@ def interpreted(
         if content.moments:
             return _date(content.numbers, common)
         return _number(content.numbers, common, keep)
+    if any(LEADING_ZERO.match(text) for text in content.texts.tolist()):
+        note = f"Column {content.name!r} has numbers that begin with 0: used as words."
+        return _category(content, {**common, "note": note}, keep)
     where = _Place(content, np.arange(content.n_rows) if index is None else np.asarray(index))
     parsed = parse_numbers(content.texts, decimal)
     if parsed.mixed:
@@ -184,12 +191,23 @@ def interpreted(
             common |= _number_words(content, parsed, decimal)
             plain = not common.get("unit") and not parsed.style.thousands
             return _number(content.spread(parsed.values), common, keep or not plain)
-    elif (dates := parse_dates(content.texts)) is not None:
+    elif (dates := parse_dates(content.texts)) is not None and not dates.format:
+        if (lengths := parse_durations(content.texts)) is not None:
+            note = (
+                f"Column {content.name!r} holds durations: {content.texts[0]!r} was read as "
+                f"{lengths[0]:.12g} seconds."
+            )
+            common |= {"format": DURATION, "note": note}
+            return _number(content.spread(lengths), common, keep=True)
+        if len(content.texts) > MOST_ODD_DATES:
+            raise TableError(_odd_dates(content))
+    elif dates is not None:
         where.refuse(np.isnan(dates.values), dates.values, "dates", 0)
         common |= {"format": dates.format, "note": _two_ways(content, dates)}
         return _date(content.spread(dates.values), common)
     else:
         where.refuse(np.isnan(parsed.values), parsed.values, "numbers", 10)
+        common |= _numbers_and_words(content, parsed)
     return _category(content, common, keep)
 
 
@@ -219,12 +237,13 @@ class _Place:
 def _is_one_quantity(parsed: Parsed, where: _Place) -> bool:
     """Return whether numbers have one unit; refuse two that are known."""
     name, units = where.content.name, [unit for unit in parsed.units if unit]
-    if len(units) > 1 and not UNITS.issuperset(units):
+    # 45 % and 0.45, 1.2K and 500 are not of one scale.
+    scaled = bool(units) and len(parsed.units) > 1 and SCALES.issuperset(units)
+    if len(units) > 1 and not scaled and not UNITS.issuperset(units):
         return False  # house numbers such as 12a, 12b
-    mixed = len(units) == 1 and units[0] in "%‰" and "" in parsed.units
-    if len(units) > 1 or mixed:
-        words = " and ".join(repr(unit) for unit in (units[:3] if not mixed else units))
-        more = " and none" if mixed else ""
+    if len(units) > 1 or scaled:
+        words = " and ".join(repr(unit) for unit in units[:3])
+        more = " and none" if "" in parsed.units else ""
         raise TableError(
             f"Column {name!r} holds numbers with the units {words}{more}; write all in one unit, "
             f"or skip it with {option('drop', name)}."
@@ -235,14 +254,39 @@ def _is_one_quantity(parsed: Parsed, where: _Place) -> bool:
 def _number_words(content: Content, parsed: Parsed, decimal: str) -> dict[str, Any]:
     style = parsed.style
     own = style.decimal if style.decimal != decimal else ""
-    if not (style.unit or style.thousands or own):
+    some = content.texts[:1000].tolist()
+    bounds = [place for place, text in enumerate(some) if text[0] in BOUNDS]
+    if not (style.unit or style.thousands or own or bounds):
         return {}
-    example = max(range(min(len(content.texts), 1000)), key=lambda place: len(content.texts[place]))
+    example = max(bounds or range(len(some)), key=lambda place: len(some[place]))
     note = (
         f"Column {content.name!r} holds numbers: {content.texts[example]!r} was read as "
         f"{parsed.values[example]:.12g}."
     )
     return {"unit": style.unit, "decimal": own, "note": note}
+
+
+def _numbers_and_words(content: Content, parsed: Parsed) -> dict[str, Any]:
+    """Return a note about a column in which numbers and words are too many for a mistake."""
+    word = np.isnan(parsed.values)
+    if word.mean() > 0.5 or len(np.unique(parsed.values[~word])) <= 10:
+        return {}
+    text = str(content.texts[np.argmax(word)])[:40]
+    return {
+        "note": f"Column {content.name!r} holds numbers and words ({text!r} for example): used as "
+        f"words; {option('missing', text)} would read this one as missing."
+    }
+
+
+def _odd_dates(content: Content) -> str:
+    first, other = content.texts[0], content.texts[-1]
+    shape = re.sub(r"\d", "0", first)
+    other = next((one for one in content.texts if re.sub(r"\d", "0", one) != shape), other)
+    return (
+        f"Column {content.name!r} holds dates or times that are written in several ways ({first!r} "
+        f"and {other!r}), or do not exist; write all in one way, or use them as words with "
+        f"{option('category', content.name)}."
+    )
 
 
 def _mixed_words(content: Content) -> str:
@@ -351,7 +395,9 @@ def _category(content: Content, common: dict[str, Any], keep: bool) -> tuple[Col
 
 
 def _mean_words(texts: list[str]) -> float:
-    return float(np.mean([len(text.split()) for text in texts[:1000]]))
+    """Return how many words texts have; numbers are none."""
+    counts = [sum(any(map(str.isalpha, one)) for one in text.split()) for text in texts[:1000]]
+    return float(np.mean(counts))
 
 
 def as_words(values: Any) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -38,6 +38,7 @@ MISSING = (
         "nan",
     ),
     *("null", "NULL", "Null", "None", "none", "<NA>", "NaT"),
+    *("0000-00-00", "0000-00-00 00:00:00"),
     *("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!"),
 )
 NOT_FIELDS = (list, dict, tuple, set, np.ndarray, bytes)
@@ -63,6 +64,8 @@ class Content:
         The distinct texts, without spaces around them.
     markers : dict of str to int
         The texts that were read as missing, and in how many rows.
+    merged : bool
+        Whether some texts differed only in the spaces around them.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Content:
     codes: IntArray | None = None
     texts: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=object))
     markers: dict[str, int] = field(default_factory=dict)
+    merged: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -202,7 +206,9 @@ def _of_distinct(
         new[here] = -1
         if text:
             counts[text] = int(here.sum())
-    content = Content(name, codes=new, texts=np.array(texts, dtype=object), markers=counts)
+    content = Content(
+        *(name, None, False, new, np.array(texts, dtype=object), counts), merged=place is not None
+    )
     return _without_unused(content) if found else content
 
 
@@ -229,7 +235,7 @@ def _without_unused(content: Content) -> Content:
     used[content.codes] = True
     place = np.append(np.cumsum(used[:-1]) - 1, -1)
     codes, texts = place[content.codes], content.texts[used[:-1]]
-    return Content(content.name, codes=codes, texts=texts, markers=content.markers)
+    return replace(content, codes=codes, texts=texts)
 
 
 def rows_of(content: Content, rows: NDArray[np.bool_]) -> Content:

@@ -18,22 +18,45 @@ from ..core.types import FloatArray
 from ._content import seconds
 from ._errors import pandas_module
 
-ISO = "ISO8601"
-TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp]\.?[Mm]\.?)?( ?Z| ?[-+]\d{2}:?\d{2})?"
+ISO, DURATION = "ISO8601", "duration"
+LENGTH = re.compile(r"-?\d+:[0-5]\d(:[0-5]\d(\.\d+)?)?")
+TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp]\.?[Mm]\.?)?( ?Z| ?[-+]\d{2}:?\d{2}| UTC| GMT)?"
 DATE = re.compile(
     rf"(\d{{4}}[-/.]\d{{1,2}}([-/.]\d{{1,2}})?([T ]{TIME})?"  # 2024-05-17 12:30
     rf"|\d{{1,2}}[-/.]\d{{1,2}}[-/.](\d{{4}}|\d{{2}})(,? {TIME})?"  # 17.5.2024
-    rf"|\d{{1,2}}[ -][A-Za-z]{{3,9}}\.?[ -]\d{{2,4}}(,? {TIME})?"  # 17 May 2024
+    # 17 May 2024; Fri, 17 May 2024
+    rf"|([A-Z][a-z]{{2,8}},? )?\d{{1,2}}[ -][A-Za-z]{{3,9}}\.?[ -]\d{{2,4}}(,? {TIME})?"
     rf"|[A-Za-z]{{3,9}} \d{{1,2}},? \d{{4}}(,? {TIME})?"  # May 17, 2024
     rf"|{TIME})"
 )
 # How dates are written. Where two fit all texts, the first is used, with a note.
 DAYS = (
-    *("%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y"),
+    *(
+        "%Y-%m-%d",
+        "%Y/%m/%d",
+        "%Y.%m.%d",
+        "%d.%m.%Y",
+        "%d.%m.%y",
+        "%m/%d/%Y",
+        "%d/%m/%Y",
+        "%m/%d/%y",
+    ),
     *("%d/%m/%y", "%d-%m-%Y", "%m-%d-%Y", "%d-%m-%y", "%m-%d-%y", "%d %b %Y", "%d %B %Y"),
     *("%d-%b-%Y", "%d-%b-%y", "%d-%B-%Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y"),
+    *("%a, %d %b %Y", "%A, %d %B %Y", "%a %d %b %Y"),
 )
-TIMES = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p", "%I:%M%p", "%H:%M:%S%z")
+TIMES = (
+    "%H:%M:%S UTC",
+    "%H:%M:%S GMT",
+    "%H:%M:%S %z",
+    "%H:%M",
+    "%H:%M:%S",
+    "%H:%M:%S.%f",
+    "%I:%M %p",
+    "%I:%M:%S %p",
+    "%I:%M%p",
+    "%H:%M:%S%z",
+)
 LOOKED_AT = 200
 LEAST_SHARE = 0.9
 
@@ -47,7 +70,8 @@ class Dates:
     values : ndarray of shape (n_texts,)
         The seconds since 1970; NaN for what does not have the format.
     format : str
-        How they are written, as `strftime` writes it; "ISO8601" for 2024-05-17 and the like.
+        How they are written, as `strftime` writes it; "ISO8601" for 2024-05-17 and the like. Empty
+        if they are written in several ways, so that none is read.
     other : str or None
         Another format that all of them fit as well.
     """
@@ -90,7 +114,7 @@ def parse_dates(texts: NDArray[Any], known: str | None = None) -> Dates | None:
     fits = [(_share(some, one), one) for one in _candidates(some)]
     best = max((share for share, _ in fits), default=0.0)
     if best < LEAST_SHARE:
-        return None
+        return Dates(np.full(len(texts), np.nan), "")
     fits = [(share, one) for share, one in fits if share >= LEAST_SHARE]
     found = [(_read(texts, one), one) for _, one in fits]
     found.sort(key=lambda each: int(np.isnan(each[0]).sum()))
@@ -99,9 +123,22 @@ def parse_dates(texts: NDArray[Any], known: str | None = None) -> Dates | None:
     return Dates(values, format_, same[0] if same else None)
 
 
+def parse_durations(texts: NDArray[Any]) -> FloatArray | None:
+    """Return the seconds of texts such as ``75:12:07`` and ``5:30`` (minutes); None if others."""
+    if not all(map(LENGTH.fullmatch, texts.tolist())):
+        return None
+    found = []
+    for text in texts.tolist():
+        seconds_ = 0.0
+        for part in text.lstrip("-").split(":"):
+            seconds_ = 60.0 * seconds_ + float(part)
+        found.append(-seconds_ if text.startswith("-") else seconds_)
+    return np.array(found)
+
+
 def is_format(text: str) -> bool:
     """Return whether a text is one of the formats, or none; model files may hold no others."""
-    if text in ("", ISO, *DAYS, *TIMES):
+    if text in ("", ISO, DURATION, *DAYS, *TIMES):
         return True
     return any(
         text == f"{day}{mark}{time}" for day, time in product(DAYS, TIMES) for mark in (" ", ", ")

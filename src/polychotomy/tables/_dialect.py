@@ -24,8 +24,12 @@ LINES_LOOKED_AT = 5
 MOST_LOOKED_AT = 1 << 24
 NUMBER_WITH_COMMA = re.compile(r"[-+]?\d+,\d+(e[-+]?\d+)?", re.IGNORECASE)
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+# What pandas would read as something else than the word that it is.
+WORD_OF_PANDAS = re.compile(r"true|false|0\d+", re.IGNORECASE)
 # The rows that are looked at to find out whether pandas may find the type of a column.
-TYPED_ROWS = 100
+TYPED_ROWS = 500
+# The header may be so far down, below lines that are not part of the table.
+ROWS_ABOVE_HEADER = 20
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
@@ -47,6 +51,8 @@ class Dialect:
         The names of the columns.
     typed : tuple of bool
         For each column, whether its first fields show its type: numbers, or words.
+    first_rows : tuple of tuple of str
+        Some lines after the header.
     """
 
     packed: str
@@ -55,6 +61,7 @@ class Dialect:
     decimal: str
     header: tuple[str, ...]
     typed: tuple[bool, ...]
+    first_rows: tuple[tuple[str, ...], ...] = ()
 
 
 def find_dialect(stream: BinaryIO, name: str, packed: str = "") -> Dialect:
@@ -70,7 +77,8 @@ def find_dialect(stream: BinaryIO, name: str, packed: str = "") -> Dialect:
     _check_header(header, rows[1:], name)
     decimal = _decimal(rows[1:], separator)
     typed = _typed(rows[1:], len(header))
-    return Dialect(packed, encoding, separator, decimal, header, typed)
+    first_rows = tuple(tuple(map(str.strip, row)) for row in rows[1:ROWS_ABOVE_HEADER])
+    return Dialect(packed, encoding, separator, decimal, header, typed, first_rows)
 
 
 def looks_like_data(header: tuple[str, ...]) -> bool:
@@ -81,6 +89,8 @@ def looks_like_data(header: tuple[str, ...]) -> bool:
 def _sample(text: io.TextIOWrapper, name: str) -> str:
     """Return the first lines of a file, none of them cut."""
     sample, size = text.read(LOOKED_AT), LOOKED_AT
+    if "\n" not in sample and "\r" in sample:  # lines as on old Macs
+        return sample.replace("\r", "\n")
     while len(sample) == size < MOST_LOOKED_AT and _n_lines(sample) < LINES_LOOKED_AT:
         sample += text.read(size)
         size *= 2
@@ -163,14 +173,15 @@ def _decimal(rows: list[list[str]], separator: str) -> str:
 def _typed(rows: list[list[str]], width: int) -> tuple[bool, ...]:
     """Return for which columns pandas can be trusted to find the type, by their first rows.
 
-    It turns TRUE into True, so that a word is not what it was in the file, and for a column that
-    begins with many empty fields nobody knows.
+    It turns TRUE into True and 007 into 7, so that a word is not what it was in the file, and for a
+    column that begins with many empty fields nobody knows.
     """
     columns = zip(*([*row, *[""] * width][:width] for row in rows[:TYPED_ROWS]), strict=True)
     kinds = []
     for column in columns:
         fields = {field for field in map(str.strip, column) if field}
-        kinds.append(bool(fields) and not {field.lower() for field in fields} & {"true", "false"})
+        odd = any(WORD_OF_PANDAS.fullmatch(field) for field in fields)
+        kinds.append(bool(fields) and not odd)
     return tuple(kinds)
 
 
@@ -180,6 +191,11 @@ def _check_header(header: tuple[str, ...], rows: list[list[str]], name: str) -> 
         raise TableError(f"The header of {name} has the name {min(twice)!r} twice; rename one.")
     if not rows:
         raise TableError(f"{name} has a header but no rows.")
+    if len(header) == 1 and max(map(len, rows)) > 1:
+        raise TableError(
+            f"The first line of {name} ({header[0][:40]!r}) has one field, but others have more; "
+            "remove lines above the header."
+        )
     for number, row in enumerate(rows, 1):
         if len(row) > len(header):
             raise TableError(

@@ -19,6 +19,8 @@ from ..core.extras import needed
 from ..core.types import FloatArray
 from ._errors import pandas_module
 
+# Before a number that is only a bound, as laboratories write it.
+BOUNDS = "<>≤≥~"
 APOSTROPHES = "'\u2019"
 SPACES = " \u00a0\u202f\u2009"
 MINUS = "\u2212\u2013-"  # the last one is no range in brackets
@@ -110,7 +112,15 @@ def parse_numbers(texts: NDArray[Any], decimal: str = ".", *, sure: bool = False
     if len(some) < len(texts) and (found is None or np.isnan(found.values).any()):
         marks = _marks(texts, decimal, sure)
         found = _quickly(texts, marks)
-    return found or replace(nothing, mixed=_is_mixed(texts))
+    if found is None:
+        return replace(nothing, mixed=_is_mixed(texts))
+    units = tuple(dict.fromkeys(_singular(unit) for unit in found.units))
+    return replace(found, units=units, style=replace(found.style, unit=_singular(found.style.unit)))
+
+
+def _singular(unit: str) -> str:
+    """Return one year for years."""
+    return unit[:-1] if len(unit) > 3 and unit.endswith("s") else unit
 
 
 def _quickly(texts: NDArray[Any], marks: tuple[str, str] | None) -> Parsed | None:
@@ -235,7 +245,7 @@ def _with_style(texts: NDArray[Any], decimal: str, thousands: str) -> Parsed:
 
     core = _core(decimal, thousands)
     pattern = (
-        rf"^(?P<open>\()?(?P<sign>[+{MINUS}]?)[{SPACES}]*(?P<before>{CURRENCY})?[{SPACES}]*"
+        rf"^[{BOUNDS}]?=?[{SPACES}]*(?P<open>\()?(?P<sign>[+{MINUS}]?)[{SPACES}]*(?P<before>{CURRENCY})?[{SPACES}]*"
         rf"(?P<inner>[+{MINUS}]?)[{SPACES}]*(?P<core>{core})(?P<power>[eE][-+]?\d+)?"
         rf"(?P<tail>-?)[{SPACES}]*(?P<after>{UNIT})?(?P<close>\))?$"
     )

@@ -11,7 +11,7 @@ import numpy as np
 from ..core.checks import listed, suggestion
 from ._columns import KINDS, Column
 from ._content import MISSING, Content, content_of
-from ._dates import ISO, is_format, parse_dates
+from ._dates import DURATION, ISO, is_format, parse_dates, parse_durations
 from ._encoding import MISSING_CATEGORY, encoder
 from ._errors import TableError, frame_of, pandas_module
 from ._files import PIECE_ROWS, TableFile
@@ -240,6 +240,9 @@ def _stored_column(each: Mapping[str, Any]) -> Column:
 def _numbers(content: Content, column: Column, decimal: str) -> Any:
     if content.numbers is not None:
         return content.numbers if not content.moments else np.full(content.n_rows, np.inf)
+    if column.format == DURATION:
+        lengths = parse_durations(content.texts)
+        return content.spread(np.full(len(content.texts), np.nan) if lengths is None else lengths)
     point = column.decimal or decimal
     parsed = parse_numbers(content.texts, point, sure=True)
     allowed = {column.unit} if column.unit in ("%", "‰") else {"", column.unit}
@@ -288,6 +291,8 @@ def _wrong(content: Content, values: Any) -> tuple[int, str] | None:
 def _needs(column: Column) -> str:
     if column.kind == "date":
         return f"a date, written as {column.format or ISO}"
+    if column.format == DURATION:
+        return "durations such as 1:30:00 in every row"
     return f"a finite number{f' in {column.unit!r}' if column.unit else ''}"
 
 

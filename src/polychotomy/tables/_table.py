@@ -203,10 +203,14 @@ def table_of_frame(
     # A class may be called "None" or "NA": here only an empty field is missing.
     classes = content_of(frame[target], ())
     labelled = classes.present
+    notes = []
+    if classes.merged:
+        notes.append(
+            f"Spaces around the classes in {target!r} were removed: some differed only in these."
+        )
     roles = {"groups": groups, "order": order, "weights": weights}
     aside = SetAside({role: name for role, name in roles.items() if name}, decimal)
     aside.add(frame, labelled)
-    notes = []
     if not labelled.all():
         count = int((~labelled).sum())
         notes.append(f"{count} {'row has' if count == 1 else 'rows have'} no {target!r}: skipped.")
@@ -273,8 +277,17 @@ def _check_target(file: TableFile, target: str) -> None:
         if len(file.names) == 1:
             raise TableError(f"{file.name} has only one column, {target!r}; nothing to learn from.")
         return
+    later = () if file.dialect is None else file.dialect.first_rows
+    if any(target in row for row in later):
+        raise TableError(
+            f"{file.name} has {target!r} in a line further down, which seems to be the header; "
+            "remove the lines above it."
+        )
     if len(file.names) == 1:
-        raise TableError(f"{file.name} has only one column, {file.names[0]!r}, and no {target!r}.")
+        raise TableError(
+            f"{file.name} has only one column, {file.names[0]!r}, and no {target!r}; separate "
+            "columns by commas, semicolons, tabs or |."
+        )
     if file.dialect is not None and looks_like_data(file.dialect.header):
         raise TableError(
             f"{file.name} has no column {target!r}: its first line looks like data, not like a "

@@ -21,9 +21,11 @@ from ._table import Table
 # A column that removes so much of the error of always guessing the largest class is a leak.
 LEAK = 0.98
 LEAK_ROWS, FEWEST_LEAK_ROWS = 2000, 40
-# Rows that occur twice are a mistake where a column has this share of different values.
-CONTINUOUS = 0.2
-MOST_COPIES = 0.01
+# Rows that occur twice are a mistake if there are more than this share, and more than by chance.
+FEW_COPIES, MOST_COPIES, MOST_BY_CHANCE = 4, 0.01, 3.0
+# Numbers that stand for a missing value in many exports, if they are far from all others.
+SENTINELS = (-9.0, -99.0, -999.0, -9999.0, -99999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
+FEWEST_SENTINELS = 3
 MANY_NUMBERS = 10
 FEW_ROWS = 10
 
@@ -84,32 +86,64 @@ def _accuracy_of_words(values: Any, y: IntArray) -> float:
 
 def copies(table: Table) -> list[str]:
     """Warn of rows that occur twice, and of rows with the same inputs and another class."""
-    distinct = [table.X[name].nunique() for name in table.schema.names]
-    if max(distinct) < CONTINUOUS * len(table.y):
-        return []  # with so few values, rows are the same by chance
-    inputs = row_hashes(table)
-    _, classes = np.unique(table.y, return_inverse=True)
-    n_inputs = len(np.unique(inputs))
-    n_rows = len(np.unique(np.stack([inputs, classes.astype(np.uint64)]), axis=1)[0])
+    if len(table.schema.columns) == 1:
+        return []  # equal values of one column are no mistake
+    n, n_inputs = len(table.y), len(np.unique(row_hashes(table)))
+    first = ~table.X.assign(**{"": table.y}).duplicated().to_numpy()
+    again, other = int((~first).sum()), int(first.sum()) - n_inputs
+    by_chance = _copies_by_chance(table.X[~table.X.duplicated()])
+    most = max(FEW_COPIES, MOST_COPIES * n, MOST_BY_CHANCE * by_chance)
     found = []
-    again, other = len(table.y) - n_rows, n_rows - n_inputs
-    if again > MOST_COPIES * len(table.y):
+    if again > most:
         found.append(
             f"{again} rows occur again, class and all: a method that was trained on one and tested "
             f"on the other looks better than it is. {option('unique')} uses each once."
         )
-    if other > MOST_COPIES * len(table.y):
+    if other > most:
         found.append(
             f"{other} rows have the same inputs as another row, and another class: no method can "
-            "tell them apart."
+            "tell them apart. Is there a column that is missing here?"
         )
     return found
+
+
+def _copies_by_chance(X: Any) -> float:
+    """Return how many rows would be equal if the columns had nothing to do with each other."""
+    n = len(X)
+    pairs = 0.5 * n * (n - 1)
+    for name in X:
+        counts = X[name].value_counts(dropna=False).to_numpy()
+        pairs *= float((counts * (counts - 1.0)).sum()) / max(n * (n - 1.0), 1.0)
+        if not pairs:
+            break
+    return pairs
 
 
 def row_hashes(table: Table) -> Any:
     """Return a number for each row that is the same where all inputs are."""
     hashing = pandas_module().util.hash_pandas_object
     return hashing(table.X, index=False).to_numpy(dtype=np.uint64)
+
+
+def sentinels(table: Table) -> list[str]:
+    """Warn of numbers such as -999 that are far from all others, and occur often."""
+    found = []
+    for name in table.schema.of_kind("number"):
+        values = table.X[name].to_numpy()
+        values = values[~np.isnan(values)]
+        for end in {values.min(), values.max()} & set(SENTINELS):
+            others = values[values != end]
+            count = len(values) - len(others)
+            if count < FEWEST_SENTINELS or len(np.unique(others)) < MANY_NUMBERS:
+                continue
+            low, high = others.min(), others.max()
+            gap = np.abs(others - end).min()
+            if gap > 0.5 * (high - low) or (end < 0 <= low and gap > 0.05 * (high - low)):
+                found.append(
+                    f"The number {end:g} in column {name!r} ({count} rows) is far from all others; "
+                    f"if it means missing, use {option('missing', f'{end:g}')}."
+                )
+    return found
 
 
 def spellings(table: Table) -> list[str]:
@@ -161,6 +195,7 @@ def rare_classes(table: Table) -> list[str]:
 WARNINGS: tuple[Callable[[Table], list[str]], ...] = (
     leaks,
     copies,
+    sentinels,
     spellings,
     numbers_as_classes,
     rare_classes,
