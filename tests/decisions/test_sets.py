@@ -226,3 +226,17 @@ def test_mapie_gives_the_same_sets():
         ours = PredictionSets(FrozenEstimator(fitted), coverage, allow_empty=True)
         ours.fit(Z[300:600], y[300:600])
         np.testing.assert_array_equal(ours.predict_set(Z[600:]), sets[:, :, 0])
+
+
+def test_mapie_has_the_same_scores_of_adaptive_sets():
+    pytest.importorskip("mapie", reason="MAPIE, the oracle of prediction sets, is not installed")
+    from mapie.conformity_scores import APSConformityScore
+
+    rng = np.random.default_rng(0)
+    p, y = rng.dirichlet(np.ones(4), 50), rng.integers(0, 4, 50)
+    theirs = APSConformityScore()
+    theirs.set_external_attributes(classes=np.arange(4), random_state=0)
+    found = theirs.get_conformity_scores(y, p, y_enc=y)[:, 0]
+    # It takes away what we add.
+    u = 1 - np.random.RandomState(0).uniform(size=50)
+    np.testing.assert_allclose(SCORES["aps"](p, u, 0.0, 1)[np.arange(50), y], found, atol=1e-12)

@@ -32,22 +32,24 @@ def decision_section(decisions: ComparedDecisions, markup: Any) -> dict[str, Any
 
 
 def _chart(decisions: ComparedDecisions) -> str:
-    shown = list(decisions.curves)[:MOST_CURVES]
+    shown = {row["method"]: row["area"] for row in decisions.rows[:MOST_CURVES]}
     with page_style() as figure_of:
         figure = figure_of(7.6, 3.2)
-        curves = {printable(name): _thinned(decisions.curves[name]) for name in shown}
+        curves = {
+            printable(name): _thinned(decisions.curves[name], area) for name, area in shown.items()
+        }
         RiskCoverageDisplay(curves).plot(figure.subplots())
         return svg_of(figure, "risk", "Error among answered rows by the share of rows answered")
 
 
-def _thinned(curve: RiskCoverage) -> RiskCoverage:
-    """Return a curve with fewer points, for a smaller page; the area stays that of all rows."""
+def _thinned(curve: RiskCoverage, area: float) -> RiskCoverage:
+    """Return a curve with fewer points, for a smaller page, and the area of the table above."""
     places = np.unique(np.linspace(0, len(curve.risk) - 1, MOST_POINTS).round().astype(int))
     return RiskCoverage(
         curve.coverage[places],
         curve.risk[places],
         curve.threshold[places],
-        curve.area,
+        area,
         curve.best_area,
     )
 
