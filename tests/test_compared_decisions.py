@@ -17,7 +17,7 @@ BY_LABEL = {k: dict(zip(ACTIONS, row, strict=True)) for k, row in enumerate(COST
 @pytest.fixture(scope="module")
 def found():
     X, y = load_wine(return_X_y=True)
-    return compare_methods(X[:, :3], y, ["logistic", "PWC_PSVM", "MWV_SVM"], n_splits=3, n_jobs=1)
+    return compare_methods(X[:, :3], y, ["logistic", "PWC_PSVM", "MWV_SVM"], n_splits=2, n_jobs=1)
 
 
 def test_costs_are_those_of_a_plain_loop(found):

@@ -39,14 +39,10 @@ CHECKED = {
     "sets": PredictionSets(GaussianNB(), random_state=0),
     "cross": PredictionSets(GaussianNB(), calibration="cross", cv=2),
     "shift": LabelShift(GaussianNB(), cv=2),
-    # Rules that choose another class than the most likely one, or none.
-    "tuned": CostClassifier(GaussianNB(), "macro_f1", cv=2),
+    # It does not always predict the most likely class.
     "rejecting": RejectClassifier(GaussianNB(), coverage=0.8, cv=2),
 }
-NOT_THE_LIKELIEST = {
-    "tuned": ("check_classifiers_train",),
-    "rejecting": ("check_classifiers_train", "check_classifiers_classes"),
-}
+NOT_THE_LIKELIEST = {"rejecting": ("check_classifiers_train", "check_classifiers_classes")}
 
 
 def checks():

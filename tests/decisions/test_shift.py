@@ -58,15 +58,16 @@ def test_plain_em_ends_in_the_same_place():
     old = np.array([0.5, 0.3, 0.2])
     p = rng.dirichlet([2, 1, 0.5], 400)
     q = old.copy()
-    for _ in range(20000):
+    for _ in range(4000):
         weighted = p * (q / old)
         q = (weighted / weighted.sum(axis=1, keepdims=True)).mean(axis=0)
     np.testing.assert_allclose(estimate_frequencies(p, old), q, atol=1e-6)
 
 
-def test_mapped_files_are_read_in_blocks(tmp_path):
+def test_mapped_files_are_read_in_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr("polychotomy.decisions.shift.BLOCK", 100)
     rng = np.random.default_rng(0)
-    p = rng.dirichlet([2, 1, 0.5], 70_000)
+    p = rng.dirichlet([2, 1, 0.5], 1050)
     file = np.memmap(tmp_path / "p", np.float64, "w+", shape=p.shape)
     file[:] = p
     np.testing.assert_allclose(
@@ -106,7 +107,7 @@ def test_without_shift_it_does_no_harm():
     rng = np.random.default_rng(1)
     frequencies = np.array([0.4, 0.3, 0.2, 0.1])
     harm, found, errors = [], [], []
-    for _ in range(40):
+    for _ in range(25):
         X, y = rows(rng, 500, frequencies)
         model = LabelShift(LinearDiscriminantAnalysis(), cv=3).fit(X, y)
         Z, t = rows(rng, 300, frequencies)
@@ -115,7 +116,7 @@ def test_without_shift_it_does_no_harm():
         found.append(model.shift_.p_value < 0.05)
         errors.append(np.log(scores.of_truth(model.unadapted_proba(Z), t)).std() / np.sqrt(300))
         harm.append(nll(model, Z, t) - before)
-    assert np.mean(found) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 40)
+    assert np.mean(found) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 25)
     # Where the test finds a shift by chance, a little; a fraction of the error of an NLL.
     assert np.mean(harm) < 0.25 * np.mean(errors)
 
