@@ -152,7 +152,9 @@ def table(options):
             by_set["nll"].loc[name].rank().corr(by_set[figure].loc[name].rank())
             for name in by_set.index
         ]
-        print(f"  {figure}: {np.mean(ranks):.2f} ({np.sum(np.array(ranks) > 0)} sets positive)")
+        # Where all methods have the same figure there is no correlation.
+        known = np.array([one for one in ranks if not np.isnan(one)])
+        print(f"  {figure}: {known.mean():.2f} (positive on {np.sum(known > 0)} of {len(known)})")
     print(f"\nCost by set\n\n| set | {' | '.join(methods)} |\n|{'---|' * (1 + len(methods))}")
     for name, row in by_set["cost"].iterrows():
         print(f"| {name} | " + " | ".join(f"{row[method]:.3f}" for method in methods) + " |")
