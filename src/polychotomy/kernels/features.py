@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dsyrk, ssyrk
+from scipy.sparse import csr_array
 
 from ..core.threads import in_order, single_threaded_blas
 from ..core.types import FloatArray, IntArray
@@ -26,6 +27,8 @@ from .settle import kernel_class
 
 # A unit of work is this many blocks of one cell; its sums are added before they are handed on.
 BLOCKS_A_CHUNK = 8
+# Up to this many groups, a dense matrix of indicators is faster than a sparse one.
+FEW_GROUPS = 64
 
 
 class FeatureRows:
@@ -189,10 +192,14 @@ def _chunk_sums(
         products += syrk(1.0, values.T, lower=0).T
         if weights is not None:
             values *= np.sqrt(weights[block]).astype(dtype)[:, None]
-        inside = groups[block]
-        starts = np.concatenate([[0], np.flatnonzero(np.diff(inside)) + 1])
-        place = np.searchsorted(present, inside[starts])
-        sums[place] += np.add.reduceat(values, starts, axis=0, dtype=np.float64)
+        # A product with indicators, because NumPy's sums over pieces were half of all time.
+        place = np.searchsorted(present, groups[block])
+        ones = np.ones(len(place), dtype=dtype)
+        shape = len(present), len(place)
+        indicators: Any = csr_array((ones, (place, np.arange(len(place)))), shape)
+        if len(present) <= FEW_GROUPS:
+            indicators = indicators.toarray()
+        sums += indicators @ values
     return products, present, sums
 
 
