@@ -16,7 +16,17 @@ def settle_memory_limit(memory_limit: Any) -> float:
 
 
 def free_memory() -> int:
-    """Return the free memory of the computer in bytes."""
+    """Return the free memory of the computer in bytes.
+
+    On Linux this includes files that the system keeps in memory, and drops when it is needed.
+    """
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return 1024 * int(line.split()[1])
+    except (OSError, ValueError, IndexError):
+        pass
     try:
         return int(os.sysconf("SC_AVPHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, OSError, ValueError):
