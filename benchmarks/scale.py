@@ -83,8 +83,9 @@ def mnist(n_rows: int, seed: int) -> tuple[Array, Array]:
     if folder is None:
         raise SystemExit("Set POLYCHOTOMY_DATA to the folder that has mnist.npz.")
     with np.load(Path(folder) / "mnist.npz") as file:
-        names = ("x_train", "y_train") if seed == 1 else ("x_test", "y_test")
-        X, y = (file[name] for name in names)
+        X, y = file["X"], file["y"]
+    # The test rows follow the 60,000 training rows.
+    X, y = (X[:60_000], y[:60_000]) if seed == 1 else (X[60_000:], y[60_000:])
     n_rows = n_rows if seed == 1 else 5_000
     return (X[:n_rows].reshape(n_rows, -1) / 255.0).astype(np.float32), y[:n_rows].astype(int)
 
