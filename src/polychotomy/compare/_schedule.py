@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from time import perf_counter
 
 import numpy as np
 
@@ -32,6 +33,7 @@ FACTOR = 4
 FEWEST_SPLITS = 3
 # So many methods are tried without tuning, each for at most this share of the time left.
 QUICK, QUICK_SHARE = 4, 0.15
+MOMENT = 0.7
 # How many methods go on to more rows if there is no time for all.
 BEST_FEW = 4
 # The time of a fit grows with about this power of the rows.
@@ -119,8 +121,12 @@ class Schedule:
         """Yield fits that are not tuned, on few rows: some answer, before any other work."""
         level = Level(self.sizes[0], tuned=False)
         able = [one for group in self.groups for one in group[:1] if one.quick is not None]
-        for candidate in able[:QUICK]:
-            yield self._call([candidate], level, 0, QUICK_SHARE)
+        for place, candidate in enumerate(able[:QUICK]):
+            call = self._call([candidate], level, 0, QUICK_SHARE)
+            # Two methods get a moment even if reading took all the time: some answer must be.
+            if place < 2 and call.until is not None:
+                call = replace(call, until=max(call.until, perf_counter() + MOMENT))
+            yield call
 
     def take(self) -> Call | None:
         """Return the next task, or None if there is none at the moment."""

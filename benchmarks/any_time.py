@@ -1,0 +1,216 @@
+"""How well `polychotomy compare` keeps its time, and what its answer is worth when stopped early.
+
+Runs the command on 20 tables with three limits, by default 5, 15 and 45 seconds, once as the
+machine is and once with two busy loops beside it. For each run: the wall time from start to end
+over the limit, and the quality of the answer: the recommended method is fitted to the rows of the table and
+judged on rows that the command never saw, and its negative log-likelihood (NLL) is divided by that
+of the method that a run with a long limit recommends (`--long`, 300 seconds).
+
+    python benchmarks/any_time.py --tables iris wine --limits 5 15
+    python benchmarks/any_time.py --busy                # with two busy loops
+    python benchmarks/any_time.py --table               # of what is there
+
+Every run is written to a file of JSON lines at once, and is not run again. The load of the machine
+at the start of each run is kept too: "alone" is alone only if that was near 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pandas
+from sklearn.datasets import make_blobs, make_classification
+from sklearn.model_selection import train_test_split
+
+from polychotomy import datasets
+from polychotomy.compare import fit_method
+from polychotomy.core import scores
+
+PAPERS = ("iris", "wine", "glass", "vehicle", "segment", "satimage", "letter", "dna", "zoo")
+LIMITS = (5, 15, 45)
+MOST_FITTED = 8_000
+
+
+def made_tables():
+    """Return tables by name: more rows, classes and columns, rare classes, noise."""
+
+    def blobs(n, d, k, spread, seed):
+        return make_blobs(n, d, centers=k, cluster_std=spread, random_state=seed)
+
+    def mixed(n, d, k, seed):
+        return make_classification(
+            n, d, n_informative=min(d, 8), n_redundant=0, n_classes=k, random_state=seed
+        )
+
+    random = np.random.RandomState(0)
+    counts = np.r_[1, 1, 2, 6, 14, 30, 60, 120, 250, 400, 689]
+    rare = np.repeat(np.arange(len(counts)), counts)
+    return {
+        "rows_5k": lambda: mixed(5_000, 20, 4, 0),
+        "rows_20k": lambda: mixed(20_000, 20, 4, 1),
+        "rows_58k": lambda: mixed(58_000, 9, 7, 2),
+        "rows_200k": lambda: mixed(200_000, 20, 5, 3),
+        "classes_28": lambda: blobs(1_400, 8, 28, 3.0, 4),
+        "classes_100": lambda: blobs(2_000, 10, 100, 2.0, 5),
+        "classes_300": lambda: blobs(6_000, 12, 300, 2.0, 6),
+        "rare": lambda: (random.normal(size=(len(rare), 5)) + rare[:, None] / 3, rare),
+        "wide": lambda: mixed(500, 300, 3, 7),
+        "noise": lambda: (random.normal(size=(400, 6)), random.randint(0, 3, 400)),
+        "two_classes": lambda: mixed(1_000, 10, 2, 8),
+    }
+
+
+def table_of(name):
+    """Return training and unseen rows of a table, and their classes."""
+    made = made_tables()
+    if name in made:
+        X, y = made[name]()
+    else:
+        data = datasets.load(name, exact=False)
+        X, y = data.X, data.y
+    y = np.array([f"class {label}" for label in y])
+    counts = dict(zip(*np.unique(y, return_counts=True), strict=True))
+    alone = np.array([counts[label] < 2 for label in y])
+    train, test = train_test_split(
+        np.flatnonzero(~alone), test_size=0.3, random_state=0, stratify=y[~alone]
+    )
+    train = np.concatenate([train, np.flatnonzero(alone)])
+    return X[train], y[train], X[test], y[test]
+
+
+@contextlib.contextmanager
+def busy_loops(count):
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def one_run(name, limit, busy):
+    """Run the command; return how long it took and what it recommends."""
+    X, y, _, _ = table_of(name)
+    with tempfile.TemporaryDirectory() as folder:
+        frame = pandas.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+        frame["target"] = y
+        path = Path(folder, "table.csv")
+        frame.to_csv(path, index=False)
+        command = [
+            *(sys.executable, "-m", "polychotomy", "compare", str(path), "--target", "target"),
+            *("--time", f"{limit}s", "--json", "--report", str(Path(folder, "page.html"))),
+        ]
+        load = os.getloadavg()[0]
+        with busy_loops(2 if busy else 0):
+            start = perf_counter()
+            done = subprocess.run(command, capture_output=True, check=False)
+            took = perf_counter() - start
+    found = json.loads(done.stdout) if done.returncode == 0 else {}
+    return {
+        "table": name,
+        "limit": limit,
+        "busy": busy,
+        "load": round(load, 1),
+        "seconds": took,
+        "code": done.returncode,
+        "recommended": found.get("recommended"),
+        "worth": found.get("worth"),
+        "splits": found.get("splits"),
+        "methods": sum(row["verdict"] != "on fewer rows" for row in found.get("ranking", [])),
+        "said": "" if found else done.stderr.decode()[-300:],
+    }
+
+
+def quality(name, method, known):
+    """Return the NLL of a method on unseen rows, fitted to at most some thousand rows."""
+    if (name, method) not in known:
+        X, y, X_test, y_test = table_of(name)
+        order = np.random.RandomState(0).permutation(len(y))[:MOST_FITTED]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = fit_method(method, X[order], y[order])
+        place = {label: k for k, label in enumerate(model.classes_.tolist())}
+        truth = np.array([place.get(label, -1) for label in y_test[:MOST_FITTED]])
+        p = model.predict_proba(X_test[:MOST_FITTED])
+        known[name, method] = float(scores.nll(p, truth))
+    return known[name, method]
+
+
+def run(options):
+    done = {(one["table"], one["limit"], one["busy"]) for one in read(options.results)}
+    for name in options.tables:
+        for limit in options.limits:
+            if (name, limit, options.busy) in done:
+                continue
+            line = one_run(name, limit, options.busy)
+            with open(options.results, "a") as file:
+                file.write(json.dumps(line) + "\n")
+            print(
+                f"{name} {limit} s: {line['seconds']:.1f} s, {line['recommended']}, "
+                f"{line['splits']} splits {line['worth']} (load {line['load']})",
+                flush=True,
+            )
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def table(options):
+    """Print the time over the limit, and with `--quality` what the answers are worth."""
+    lines, known = read(options.results), {}
+    long = {one["table"]: one["recommended"] for one in lines if one["limit"] == options.long}
+    print("\n| table | limit | busy | load | seconds | over % | recommended | splits | NLL ratio |")
+    print("|" + "---|" * 9)
+    over = []
+    for one in sorted(lines, key=lambda one: (one["table"], one["limit"], one["busy"])):
+        ratio = ""
+        best = long.get(one["table"])
+        if options.quality and one["recommended"] and best and one["recommended"] != "majority":
+            ours = quality(one["table"], one["recommended"], known)
+            ratio = f"{ours / quality(one['table'], best, known):.3f}"
+        beyond = 100.0 * (one["seconds"] / one["limit"] - 1.0)
+        over.append(beyond)
+        print(
+            f"| {one['table']} | {one['limit']} | {'yes' if one['busy'] else 'no'} | "
+            f"{one['load']} | "
+            f"{one['seconds']:.1f} | {max(0.0, beyond):.0f} | {one['recommended'] or 'none'} | "
+            f"{one['splits'] or 0} | {ratio} |"
+        )
+    if over:
+        answered = sum(one["code"] == 0 for one in lines)
+        print(
+            f"\n{len(over)} runs, {answered} with an answer; at most 10 % over the limit: "
+            f"{sum(value <= 10 for value in over)}; the worst: {max(over):.0f} %"
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    everything = [*PAPERS, *made_tables()]
+    parser.add_argument("--tables", nargs="+", default=everything, choices=everything)
+    parser.add_argument("--limits", nargs="+", type=int, default=LIMITS)
+    parser.add_argument("--long", type=int, default=300, help="the limit to compare answers with")
+    parser.add_argument("--busy", action="store_true", help="run two busy loops beside it")
+    parser.add_argument("--quality", action="store_true", help="judge the answers too")
+    parser.add_argument("--results", type=Path, default=Path("any_time.jsonl"))
+    parser.add_argument("--table", action="store_true", help="print the table and stop")
+    options = parser.parse_args()
+    if not options.table:
+        run(options)
+    table(options)
+
+
+if __name__ == "__main__":
+    main()
