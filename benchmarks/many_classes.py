@@ -136,6 +136,9 @@ def run_landmarks() -> None:
     for decoder in ("winner", "shared"):
         for n_classes in (10, 1000):
             cell = run(f"landmarks {decoder}", n_classes)
+            if "refused" in cell:
+                print(f"{decoder:<10}{n_classes:>8}  {cell['refused']}")
+                continue
             print(
                 f"{decoder:<10}{n_classes:>8}{cell['rows']:>9}{cell['error']:>8.3f}"
                 f"{cell['fit']:>8.2f}{cell['rate']:>9.0f}{cell['mb']:>7.0f}"
