@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .core.answers import ProbabilityAnswers
 from .core.checks import check_sparse
 from .core.math import softmax
 from .core.registry import stored
@@ -56,7 +57,7 @@ _RULES: Mapping[str, Rule] = {
 
 
 @stored("estimator.kernel_multinomial")
-class KernelMultinomialRegression(ClassifierMixin, BaseEstimator):
+class KernelMultinomialRegression(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     r"""Kernel multinomial logistic regression, all classes together, without binary machines.
 
     It minimises :math:`\frac12 \sum_k |w_k|^2 + C \sum_i v_i (\log \sum_k e^{f_{ik}} - f_{iy_i})`
@@ -221,22 +222,6 @@ class KernelMultinomialRegression(ClassifierMixin, BaseEstimator):
             The probabilities, in the order of `classes_`.
         """
         return softmax(self._scores(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        winners = self._scores(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[winners]
-        return labels
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the score of every class; for two classes, that of the second less the first.

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from .calibration import Platt
 from .codes import OneVsOne
+from .core.answers import ProbabilityAnswers
 from .core.checks import check_sparse, one_of
 from .core.diagram import Diagram
 from .core.registry import stored
@@ -68,7 +69,7 @@ _LATER = {"shrinking": True, "probability": True, "cache_size": 200, "verbose": 
 
 
 @stored("estimator.probabilistic_svc")
-class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
+class ProbabilisticSVC(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     """Support vector classification with probabilities, in place of ``SVC(probability=True)``.
 
     One-vs-one machines on one shared Gram matrix, Platt's sigmoid for each, fitted on out-of-fold
@@ -263,22 +264,6 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
             raise
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of largest probability.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        winners = self._class_scores(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[winners]
-        return labels
-
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of every class.
 
@@ -293,21 +278,6 @@ class ProbabilisticSVC(ClassifierMixin, BaseEstimator):
             The probabilities, in the order of `classes_`.
         """
         return self._class_scores(X)
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithm of the probability of every class.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_rows, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self._class_scores(X))
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return a score of every class, or of every pair of classes.

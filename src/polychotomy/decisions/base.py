@@ -11,13 +11,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
+from ..core.answers import ProbabilityAnswers
 from ..core.diagram import Diagram, side_by_side
 from ..core.state import MAX_FEATURES, Field, IsA, Labels, Names, Sizes, Whole, require
 from ..core.types import FloatArray
 from .held_out import Rows, probabilities_of, training_rows
 
 
-class DecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class DecisionClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that decides with the class probabilities of another one.
 
     Subclasses set `estimator`, and learn their rule in `_fit_rows`.
@@ -85,21 +86,6 @@ class DecisionClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         return probabilities_of(self.estimator_, X, self.classes_)
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithm of the probability of every class.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_rows, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return which metadata goes where.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.registry import stored
@@ -81,19 +79,3 @@ class HeldOutClassifier(DecisionClassifier):
         """
         check_is_fitted(self, "held_out_classes_")
         return HeldOut(self.held_out_probabilities_, self.held_out_classes_)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most likely class of every row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        winners = np.asarray(self.predict_proba(X)).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[winners]
-        return labels

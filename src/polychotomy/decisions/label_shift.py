@@ -262,22 +262,6 @@ class LabelShift(DecisionClassifier):
             return class_probabilities(p)
         return reweighted(p, self.training_frequencies_, self.frequencies_)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most likely class of every row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        winners = self.predict_proba(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[winners]
-        return labels
-
     def _level(self) -> float:
         return 1.0 if self.level == 1 else share(self.level, "level")
 

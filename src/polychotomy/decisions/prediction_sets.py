@@ -229,22 +229,6 @@ class PredictionSets(DecisionClassifier):
         penalty = nonnegative(self.penalty, "penalty")
         return SCORES[self.method](p, u, penalty, self.rank)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most likely class of every row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        winners = self.predict_proba(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[winners]
-        return labels
-
     def predict_set(self, X: Any) -> NDArray[np.bool_]:
         """Return which classes are in the set of each row.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..core.answers import ProbabilityAnswers
 from ..core.diagram import Diagram, box, in_turn
 from ..core.registry import stored
 from ..core.state import INPUTS, Field, Holds, Labels
@@ -27,7 +27,7 @@ def _has_folds(classifier: MetricClassifier) -> bool:
 
 
 @stored("estimator.metric_classifier")
-class MetricClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class MetricClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Learn a metric, and then a multi-class kernel machine with it.
 
     The metric determines the kernel and its width, and for an `LSSVM` also C.
@@ -210,21 +210,6 @@ class MetricClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         p: FloatArray = self.estimator_.predict_proba(self.metric_.transform(X))
         return p
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithm of the probability of every class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_rows, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     @property
     def feature_weights_(self) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..codes import NestedCode
 from ..codes.base import positive_integer
+from ..core.answers import ProbabilityAnswers
 from ..core.diagram import Diagram, side_by_side
 from ..core.registry import stored
 from ..core.state import INPUTS, Field, Holds, Labels, ListOf, Sizes, require
@@ -28,7 +29,7 @@ from ..tempering.tempering import Tempering
 
 
 @stored("estimator.nested_dichotomies")
-class NestedDichotomies(ClassifierMixin, BaseEstimator):
+class NestedDichotomies(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     """The mean of several nested dichotomies, each a random binary tree over the classes.
 
     For many classes: a tree has M - 1 binary problems, most of them small, where one-vs-one has
@@ -176,22 +177,6 @@ class NestedDichotomies(ClassifierMixin, BaseEstimator):
             self.tempering_ = tempering.fit(mean, numbers, weights)
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of largest probability.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        winners = self.predict_proba(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[winners]
-        return labels
-
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of every class: the mean over the trees, tempered.
 
@@ -211,21 +196,6 @@ class NestedDichotomies(ClassifierMixin, BaseEstimator):
             p += tree.predict_proba(X)
         p /= len(self.trees_)
         return p if self.tempering_ is None else self.tempering_.transform(p)
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithm of the probability of every class.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_rows, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     def expected_seconds(self, n_rows: int) -> float:
         """Estimate how long fitting takes on one core; a tree takes about as long as one pipe."""

@@ -7,13 +7,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core import scores
+from ..core.answers import ProbabilityAnswers
 from ..core.checks import positive_number
 from ..core.diagram import Diagram, side_by_side
 from ..core.registry import stored
@@ -42,7 +43,7 @@ KERNELS = {"gaussian": "rbf", "laplacian": "laplacian"}
 
 
 @stored("estimator.pool")
-class PolychotomyPool(ClassifierMixin, BaseEstimator):
+class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     """Several classifiers, whose probabilities are combined with a weight for each.
 
     Every member's class probabilities are tempered. The result is half a weighted arithmetic mean
@@ -247,22 +248,6 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
         self._fit_weights(fitted, rows)
         return fitted, rows
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of largest probability.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        winners = self.predict_proba(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[winners]
-        return labels
-
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of every class.
 
@@ -287,21 +272,6 @@ class PolychotomyPool(ClassifierMixin, BaseEstimator):
             ]
         )
         return self._together(p)
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithm of the probability of every class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_rows, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     def check_state(self, sizes: Sizes) -> None:
         """Check that every member has a weight and the classes and inputs of the pool."""

@@ -15,6 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from ..core.answers import ProbabilityAnswers
 from ..core.registry import refuse_class, stored
 from ..core.rows import AnyRows, plain_inputs
 from ..core.state import INPUTS, Field, Holds, IsA, Labels, Sizes, require
@@ -30,7 +31,7 @@ NAME = "estimator"
 
 
 @stored("estimator.tempered_classifier")
-class TemperedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class TemperedClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Temper the class probabilities of any classifier.
 
     Out-of-fold probabilities show how far to trust the classifier, and for which classes. Then it
@@ -157,22 +158,6 @@ class TemperedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self.tempering_ = tempering.fit(out_of_fold[used], numbers[used], own)
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of largest tempered probability.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_rows,)
-        """
-        winners = self.predict_proba(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[winners]
-        return labels
-
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the tempered probability of every class.
 
@@ -189,21 +174,6 @@ class TemperedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         p = member_probabilities(self.estimator_, X, self.classes_, NAME)
         return p if self.tempering_ is None else self.tempering_.transform(p)
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithm of the tempered probability of every class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_rows, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     def check_state(self, sizes: Sizes) -> None:
         """Check that the classifier has probabilities of the same classes and inputs."""
