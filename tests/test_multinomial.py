@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_wine, make_classification
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import scale
@@ -90,3 +91,9 @@ def test_wrong_parameters_are_refused():
             Machine(**wrong).fit(X, Y)
     with pytest.raises(ValueError, match="precomputed"):
         Machine(kernel="precomputed").fit(X @ X.T, Y)
+
+
+def test_too_few_steps_are_warned_of():
+    X, y = load_wine(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="did not converge in 2 steps"):
+        pc.KernelMultinomialRegression(C=100.0, max_iter=2).fit(scale(X), y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -10,6 +11,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -200,6 +202,13 @@ class KernelMultinomialRegression(ProbabilityAnswers, ClassifierMixin, BaseEstim
         problem = _Problem(self, landmarks, X, numbers, weights, rows, len(classes))
         C, start = self._settle_C(problem, rows)
         found = problem.solve(rows, C, start)
+        if not found.converged[0]:
+            warnings.warn(
+                f"The solver did not converge in {self.max_iter} steps; scale the inputs, or raise "
+                "max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         coefficients, biases = problem.linear(found.places[0])
         self.classes_, self.C_, self.landmarks_ = classes, C, landmarks
         self.dual_coef_ = np.ascontiguousarray(coefficients)

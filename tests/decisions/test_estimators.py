@@ -216,3 +216,61 @@ def test_the_pool_gives_its_out_of_fold_probabilities():
     assert scores.nll(p, np.unique(NAMES, return_inverse=True)[1]) == pytest.approx(pool.nll_)
     kept = HeldOutClassifier(make_pipeline(StandardScaler(with_mean=False, with_std=False), pool))
     np.testing.assert_allclose(kept.fit(X, NAMES).held_out().p, p)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        CostClassifier,
+        lambda fitted: CostClassifier(fitted, "macro_f1"),
+        HeldOutClassifier,
+        LabelShift,
+        PredictionSets,
+        RejectClassifier,
+    ],
+)
+def test_a_fitted_classifier_keeps_a_class_that_new_rows_lack(make):
+    fitted = LogisticRegression(max_iter=1000).fit(X, Y)
+    there = Y != 1
+    model = make(FrozenEstimator(fitted)).fit(X[there], Y[there])
+    assert model.classes_.tolist() == [0, 1, 2]
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    if not isinstance(model, LabelShift):
+        np.testing.assert_allclose(p, fitted.predict_proba(X))
+    unknown = Y[there] + 1
+    with pytest.raises(ValueError, match="y has the label 3, which is not a class"):
+        make(FrozenEstimator(fitted)).fit(X[there], unknown)
+
+
+def test_a_fitted_classifier_inside_another_is_refused_if_rows_lack_a_class():
+    inside = make_pipeline("passthrough", FrozenEstimator(LogisticRegression().fit(X / 9, Y)))
+    there = Y != 1
+    model = CostClassifier(inside).fit(X[there] / 9, Y[there])
+    with pytest.raises(ValueError, match="knows the class 1, of which y has no row"):
+        model.predict_proba(X / 9)
+
+
+def test_weights_of_an_earlier_step_are_not_those_of_the_classifier():
+    weights = np.linspace(1.0, 3.0, 150)
+    for last in (pc.PolychotomyClassifier(pc.LSSVM()), LogisticRegression()):
+        pipeline = make_pipeline(StandardScaler(), last)
+        step = {"standardscaler__sample_weight": weights}
+        expected = clone(pipeline).fit(X, Y, **step).predict_proba(X)
+        model = HeldOutClassifier(pipeline).fit(X, Y, **step)
+        np.testing.assert_allclose(model.predict_proba(X), expected)
+        assert model.estimator_[0].mean_[2] > 4.0  # 3.76 without weights
+        none = {"standardscaler__sample_weight": np.where(np.arange(150) % 2, 1.0, 0.0)}
+        assert len(HeldOutClassifier(pipeline).fit(X, Y, **none).held_out().y) == 150
+
+
+def test_routed_weights_reach_the_steps_that_ask():
+    weights = np.linspace(1.0, 3.0, 150)
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=True),
+            pc.PolychotomyClassifier(pc.LSSVM()).set_fit_request(sample_weight=False),
+        )
+        expected = clone(pipeline).fit(X, Y, sample_weight=weights).predict_proba(X)
+        model = HeldOutClassifier(pipeline).fit(X, Y, sample_weight=weights)
+        np.testing.assert_allclose(model.predict_proba(X), expected)

@@ -240,3 +240,23 @@ def test_mapie_has_the_same_scores_of_adaptive_sets():
     # It takes away what we add.
     u = 1 - np.random.RandomState(0).uniform(size=50)
     np.testing.assert_allclose(SCORES["aps"](p, u, 0.0, 1)[np.arange(50), y], found, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["aps", "raps"])
+def test_randomised_sets_of_rows_one_by_one_are_those_of_all_at_once(method):
+    Z, y = rows(0, 600)
+    sets = PredictionSets(GaussianNB(), method=method, randomised=True, random_state=0)
+    sets.fit(Z[:400], y[:400])
+    singly = np.vstack([sets.predict_set(row[None]) for row in Z[400:]])
+    np.testing.assert_array_equal(singly, sets.predict_set(Z[400:]))
+
+
+def test_rows_of_weight_0_are_not_held_out():
+    Z, y = rows(0, 400)
+    weights = np.r_[np.zeros(200), np.ones(200)]
+    wrong = np.where(weights > 0, y, "c")
+    sets = PredictionSets(GaussianNB(), random_state=0).fit(Z, wrong, sample_weight=weights)
+    alone = PredictionSets(GaussianNB(), random_state=0).fit(Z[200:], y[200:])
+    assert sets.held_out_counts_.sum() == 50
+    np.testing.assert_array_equal(sets.held_out_counts_, alone.held_out_counts_)
+    np.testing.assert_allclose(sets.thresholds_, alone.thresholds_)

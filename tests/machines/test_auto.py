@@ -85,3 +85,12 @@ def test_precomputed_kernels_stay_exact_and_searches_work():
         pc.LSSVM(landmarks="auto"), "one_vs_rest", decoder="shrunk_soft_max", cv="leave_one_out"
     ).fit(X, Y)
     assert clf.score(X, Y) > 0.6
+
+
+def test_a_class_with_one_row_that_is_held_out_is_no_reason_to_warn():
+    random = np.random.default_rng(2)
+    X, y = random.standard_normal((auto.EXACT_ROWS + 1, 3)), np.zeros(auto.EXACT_ROWS + 1, int)
+    # The first row of the trial is held out.
+    y[np.random.default_rng(0).permutation(len(y))[0]] = 1
+    machine = pc.LSSVM(landmarks="auto").fit(X, y)
+    assert np.isfinite(machine.decision_function(X[:5])).all()

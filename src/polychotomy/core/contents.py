@@ -67,6 +67,37 @@ def content_keys(X: Any, pairwise: bool = False) -> tuple[Keys, ...] | None:
     return _dense_keys(X.reshape(len(X), -1))
 
 
+def content_uniforms(X: NDArray[Any], seed: int) -> FloatArray:
+    """Return a number from 0 to 1 for every row that depends on what it holds, and on a seed.
+
+    Note: numbers drawn in the order of the rows would start again in every call, so that the sets
+    of rows that are predicted one at a time would all rest on the first one.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        The rows, of numbers.
+    seed : int
+        Other seeds give other numbers.
+
+    Returns
+    -------
+    u : ndarray of shape (n_rows,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polychotomy.core.contents import content_uniforms
+    >>> X = np.array([[0.2, 0.8], [0.5, 0.5], [0.2, 0.8]])
+    >>> content_uniforms(X, 0).round(2)
+    array([0.6 , 0.36, 0.6 ])
+    """
+    _, exact = _dense_keys(np.asarray(X, dtype=np.float64))
+    seeds = _mixed(np.array([seed], dtype=np.uint64))
+    u: FloatArray = (_mixed(exact ^ seeds) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return u
+
+
 def _dense_keys(X: NDArray[Any]) -> tuple[Keys, Keys]:
     scales, factors = _scales(X), _factors(X.shape[1])
     rounded, exact = np.zeros((2, len(X)), dtype=np.uint64)

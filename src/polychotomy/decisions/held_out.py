@@ -26,7 +26,7 @@ from ..core.types import FloatArray, IntArray
 from ..core.weights import class_numbers, refuse_mixed_labels
 from ..pipe.folds import FoldRows, Splits, split_rows
 from ..pipe.inputs import refuse_several_outputs
-from .inputs import class_probabilities
+from .inputs import class_probabilities, numbers_of
 
 # The pipe's own out-of-fold probabilities come before these stages.
 LATER_STAGES = ("tempering", "priors")
@@ -82,7 +82,7 @@ class Rows:
     @property
     def weights(self) -> FloatArray | None:
         """The weights of the rows, if there are any."""
-        given = _of_last(self.fit_params).get("sample_weight")
+        given = _of_last(self.estimator, self.fit_params).get("sample_weight")
         return None if given is None else np.asarray(given, dtype=np.float64)
 
     def fit(self, rows: IntArray | None = None) -> Any:
@@ -129,8 +129,9 @@ class Rows:
         used = np.arange(len(self.y)) if self.weights is None else np.flatnonzero(self.weights)
         if is_frozen(self.estimator):
             return self.estimator, self.held_out(self.estimator, used)
-        if cv is None and gives_out_of_fold(self.estimator):
-            p = _fit_own(self.estimator, self.X, self.y, self.fit_params)
+        own = _of_last(self.estimator, self.fit_params)
+        if cv is None and self._only_for_last(own) and gives_out_of_fold(self.estimator):
+            p = _fit_own(self.estimator, self.X, self.y, own)
             _refuse_none(p is not None)
             assert p is not None
             weights = None if self.weights is None else self.weights[used]
@@ -144,6 +145,13 @@ class Rows:
         p = self._cross_fitted(split_rows(folds, data, self.classes, self.split_params), n_jobs)
         weights = None if self.weights is None else self.weights[used]
         return fitted, HeldOut(p[used], self.numbers[used], weights)
+
+    def _only_for_last(self, own: dict[str, Any]) -> bool:
+        """Whether no step of a pipeline before the last takes parameters."""
+        if get_config()["enable_metadata_routing"] and _path_of_last(self.estimator):
+            # The requests of the steps decide, and the pipeline follows them.
+            return not own
+        return len(own) == len(self.fit_params)
 
     def _cross_fitted(self, splits: Splits, n_jobs: int | None) -> FloatArray:
         from joblib import Parallel, delayed
@@ -174,7 +182,12 @@ def training_rows(owner: Any, X: Any, y: ArrayLike, params: dict[str, Any]) -> R
         raise ValueError("Found array with 0 sample(s): give rows to fit.")
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
-    classes, numbers = class_numbers(labels)
+    if is_frozen(estimator):
+        # The new rows may lack a class, which has its probability all the same.
+        classes = np.asarray(estimator.classes_)
+        numbers = numbers_of(labels, classes)
+    else:
+        classes, numbers = class_numbers(labels)
     if get_config()["enable_metadata_routing"]:
         routed = process_routing(owner, "fit", **params)
         fit_params = dict(routed.estimator.fit)
@@ -206,6 +219,12 @@ def probabilities_of(fitted: Any, X: Any, classes: NDArray[Any]) -> FloatArray:
     p = class_probabilities(fitted.predict_proba(X), f"predict_proba of {type(fitted).__name__}")
     if np.array_equal(fitted.classes_, classes):
         return p
+    unknown = fitted.classes_[~np.isin(fitted.classes_, classes)]
+    if len(unknown):
+        raise ValueError(
+            f"The classifier knows the class {unknown.tolist()[0]!r}, of which y has no row. Give "
+            "one that is fitted already as FrozenEstimator(classifier)."
+        )
     # The training rows of a fold may lack a class.
     whole = np.zeros((len(p), len(classes)))
     whole[:, np.searchsorted(classes, fitted.classes_)] = p
@@ -252,13 +271,29 @@ def _fit_own(
     steps, last = _steps_of(estimator)
     for step in steps:
         X = step.fit(X, y).transform(X)
-    p: FloatArray | None = last.fit_out_of_fold(X, y, **_of_last(fit_params))
+    p: FloatArray | None = last.fit_out_of_fold(X, y, **fit_params)
     return p
 
 
-def _of_last(fit_params: dict[str, Any]) -> dict[str, Any]:
-    # A pipeline takes "svm__sample_weight"; without routing there is nobody else to take it.
-    return {key.rpartition("__")[2]: value for key, value in fit_params.items()}
+def _of_last(estimator: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the last step of a pipeline, under its own names for them."""
+    path = _path_of_last(estimator)
+    # Those that are not addressed to a step are for the last one.
+    return {
+        key.removeprefix(path): value
+        for key, value in fit_params.items()
+        if key.startswith(path) or "__" not in key
+    }
+
+
+def _path_of_last(estimator: Any) -> str:
+    """Return what stands before the parameters of the last step; nothing without a pipeline."""
+    from sklearn.pipeline import Pipeline
+
+    if not isinstance(estimator, Pipeline):
+        return ""
+    name, last = estimator.steps[-1]
+    return f"{name}__{_path_of_last(last)}"
 
 
 def _fold(rows: Rows, train: IntArray, test: IntArray) -> FloatArray:

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.checks import listed, one_of
+from ..core.contents import content_uniforms
 from ..core.registry import stored
 from ..core.state import Array, Field
 from ..core.types import FloatArray, IntArray
@@ -20,6 +21,8 @@ from .held_out import HeldOut, Rows, is_frozen, warn_few
 from .inputs import share
 from .set_report import SetReport, set_report
 
+# The digits of a probability from which the random number of a row is made.
+DIGITS = 6
 CALIBRATIONS = ("split", "cross")
 
 
@@ -63,7 +66,8 @@ class PredictionSets(DecisionClassifier):
     n_jobs : int, default=None
         How many folds are fitted at once.
     random_state : int, RandomState or None, default=None
-        Seeds the split, and the randomised scores.
+        Seeds the split, and the randomised scores. With an int, the set of a row is the same in
+        every call, whatever rows are predicted with it.
 
     Attributes
     ----------
@@ -175,7 +179,7 @@ class PredictionSets(DecisionClassifier):
             train, test = self._split(rows, random)
             self.estimator_ = rows.fit(train)
             held_out = rows.held_out(self.estimator_, test, train)
-        scores = self._scores(held_out.p, random)
+        scores = self._scores(held_out.p)
         self.thresholds_ = class_thresholds(scores, held_out.y, wanted, self.class_conditional)
         self.held_out_counts_ = np.bincount(held_out.y, minlength=len(rows.classes))
         self._warn_of_few(held_out, rows.classes, wanted)
@@ -187,7 +191,9 @@ class PredictionSets(DecisionClassifier):
         over all rows needs held-out rows that are drawn like new rows.
         """
         aside = share(self.held_out, "held_out")
-        order = random.permutation(len(rows.y))
+        # Rows of weight 0 are as good as absent.
+        used = np.arange(len(rows.y)) if rows.weights is None else np.flatnonzero(rows.weights)
+        order = random.permutation(used)
         if self.class_conditional:
             parts = [order[rows.numbers[order] == k] for k in range(len(rows.classes))]
         else:
@@ -197,13 +203,14 @@ class PredictionSets(DecisionClassifier):
         train = np.concatenate([part[size:] for part, size in zip(parts, sizes, strict=True)])
         if not len(test):
             raise ValueError(
-                f"held_out={self.held_out} of {len(rows.y)} rows leaves no held-out rows; give "
+                f"held_out={self.held_out} of {len(used)} rows leaves no held-out rows; give "
                 "more rows, a larger share, or use calibration='cross'."
             )
         if len(np.unique(rows.numbers[train])) < 2:
+            weighted = "" if rows.weights is None else " with a positive sample_weight"
             raise ValueError(
-                f"held_out={self.held_out} leaves rows of one class to train on; give more rows, "
-                "a smaller share, or use calibration='cross'."
+                f"held_out={self.held_out} leaves rows of one class{weighted} to train on; give "
+                "more rows, a smaller share, or use calibration='cross'."
             )
         return np.sort(train), np.sort(test)
 
@@ -224,8 +231,12 @@ class PredictionSets(DecisionClassifier):
             f"own; {names} {'has' if len(always) == 1 else 'have'} fewer, and will be in every set."
         )
 
-    def _scores(self, p: FloatArray, random: np.random.RandomState) -> FloatArray:
-        u = random.uniform(size=len(p)) if self.randomised else np.zeros(len(p))
+    def _scores(self, p: FloatArray) -> FloatArray:
+        u = np.zeros(len(p))
+        if self.randomised:
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            # Rounded, because the last digits depend on how many rows are predicted at once.
+            u = content_uniforms(np.round(p, DIGITS), seed)
         penalty = nonnegative(self.penalty, "penalty")
         return SCORES[self.method](p, u, penalty, self.rank)
 
@@ -244,8 +255,7 @@ class PredictionSets(DecisionClassifier):
         """
         check_is_fitted(self, "thresholds_")
         p = self.predict_proba(X)
-        random = check_random_state(self.random_state)
-        sets: NDArray[np.bool_] = sets_of(self._scores(p, random), self.thresholds_)
+        sets: NDArray[np.bool_] = sets_of(self._scores(p), self.thresholds_)
         return sets if self.allow_empty else with_likeliest(sets, p)
 
     def predict_labels(self, X: Any) -> list[list[Any]]:

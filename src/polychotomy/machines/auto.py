@@ -279,6 +279,9 @@ class _Trial:
         (fitted,) = columns.fit(state, self.labels, [train], self.weights, options)
         scores = columns.margins(fitted, self.X[test]).mean[:, fitted.trained]
         labels = self.labels[test][:, fitted.trained]
+        if not labels.any():
+            # Nothing to compare, such as one row of a class, held out. No comparison holds for NaN.
+            return np.nan
         slopes, intercepts, _ = fit_platt(scores, labels)
         margins = -labels * (slopes * scores + intercepts)
         return float(np.logaddexp(0.0, -margins)[labels != 0].mean())
