@@ -76,3 +76,12 @@ def test_without_rows_to_hold_out_the_machine_keeps_its_parameters():
 @parametrize_with_checks([pc.MachineSearchCV(pc.SVM(tol=1e-10), {"C": [1.0]}, None, cv=2)])
 def test_sklearn_checks(estimator, check):
     check(estimator)
+
+
+def test_one_row_of_positive_weight_in_each_class_leaves_nothing_to_search():
+    X, y = np.arange(8.0)[:, None], np.repeat([0, 1], 4)
+    weights = np.where(np.isin(np.arange(8), [0, 7]), 1.0, 0.0)
+    search = pc.MachineSearchCV(pc.SVM(), {"C": [1.0, 10.0]}, None).fit(X, y, weights)
+    assert search.best_params_ == {}
+    alone = pc.SVM().fit(X[[0, 7]], y[[0, 7]])
+    np.testing.assert_allclose(search.predict(X), alone.predict(X))

@@ -10,6 +10,7 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.datasets import load_wine
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
@@ -170,3 +171,18 @@ def test_wrong_parameters(options, error, sentence):
 )
 def test_sklearn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda fitted: pc.TemperedClassifier(fitted),
+        lambda fitted: pc.PolychotomyPool([("first", fitted), ("second", GaussianNB())]),
+    ],
+)
+def test_a_fitted_classifier_with_a_class_that_rows_lack_is_refused(around):
+    X, y = load_wine(return_X_y=True)
+    fitted = FrozenEstimator(GaussianNB().fit(X, y))
+    some = y != 1
+    with pytest.raises(ValueError, match="knows the class 1, of which y has no row"):
+        around(fitted).fit(X[some], y[some])

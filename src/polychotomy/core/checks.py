@@ -57,6 +57,36 @@ def probability_array(values: ArrayLike, name: str, dimensions: tuple[int, ...])
     return array
 
 
+def for_all_classes(
+    p: FloatArray, own: NDArray[Any], classes: NDArray[Any], name: str
+) -> FloatArray:
+    """Return class probabilities with a column for every class, 0 for those not known to them.
+
+    The training rows of a fold may lack a class. A class beyond `classes` is refused: a classifier
+    that is fitted already may know one that the rows lack.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n_rows, n_own)
+        The probabilities.
+    own, classes : ndarray of labels
+        The classes of the columns of `p`, and those wanted, sorted.
+    name : str
+        What errors call the classifier.
+    """
+    if np.array_equal(own, classes):
+        return p
+    unknown = own[~np.isin(own, classes)]
+    if len(unknown):
+        raise ValueError(
+            f"{name} knows the class {unknown.tolist()[0]!r}, of which y has no row. Give rows of "
+            "every class that it knows, or a classifier that is not fitted yet."
+        )
+    whole = np.zeros((len(p), len(classes)))
+    whole[:, np.searchsorted(classes, own)] = p
+    return whole
+
+
 def positive_number(value: Any, name: str) -> float:
     """Return `value` as a float after checking that it is a positive number."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):

@@ -21,6 +21,7 @@ from sklearn.utils import (
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..core.checks import for_all_classes
 from ..core.rows import AnyRows
 from ..core.types import FloatArray, IntArray
 from ..core.weights import class_numbers, refuse_mixed_labels
@@ -217,18 +218,7 @@ def checked_estimator(estimator: Any) -> Any:
 def probabilities_of(fitted: Any, X: Any, classes: NDArray[Any]) -> FloatArray:
     """Return class probabilities, with a column for every class."""
     p = class_probabilities(fitted.predict_proba(X), f"predict_proba of {type(fitted).__name__}")
-    if np.array_equal(fitted.classes_, classes):
-        return p
-    unknown = fitted.classes_[~np.isin(fitted.classes_, classes)]
-    if len(unknown):
-        raise ValueError(
-            f"The classifier knows the class {unknown.tolist()[0]!r}, of which y has no row. Give "
-            "one that is fitted already as FrozenEstimator(classifier)."
-        )
-    # The training rows of a fold may lack a class.
-    whole = np.zeros((len(p), len(classes)))
-    whole[:, np.searchsorted(classes, fitted.classes_)] = p
-    return whole
+    return for_all_classes(p, fitted.classes_, classes, "The classifier")
 
 
 def is_frozen(estimator: Any) -> bool:

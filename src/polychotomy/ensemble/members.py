@@ -12,7 +12,7 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from ..core.checks import probability_array
+from ..core.checks import for_all_classes, probability_array
 from ..core.threads import single_threaded_blas
 from ..core.types import FloatArray, IntArray
 from ..pipe.folds import Splits
@@ -82,12 +82,7 @@ def metric_key(estimator: Any) -> str | None:
 def member_probabilities(estimator: Any, X: Any, classes: NDArray[Any], name: str) -> FloatArray:
     """Return a member's probabilities, with a column for every class of the pool."""
     p = probability_array(estimator.predict_proba(X), f"predict_proba of the member {name!r}", (2,))
-    if np.array_equal(estimator.classes_, classes):
-        return p
-    # The training rows of a fold may lack a class.
-    whole = np.zeros((len(p), len(classes)))
-    whole[:, np.searchsorted(classes, estimator.classes_)] = p
-    return whole
+    return for_all_classes(p, estimator.classes_, classes, f"The member {name!r}")
 
 
 def _fit_member(

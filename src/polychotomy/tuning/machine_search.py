@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..core.checks import weight_array
 from ..core.registry import stored
 from ..core.state import INPUTS, Field, Instance, IsA, Labels
 from ..core.types import FloatArray
@@ -134,7 +135,11 @@ class MachineSearchCV(ClassifierMixin, BaseEstimator):
     def _searched(
         self, machine: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> dict[str, Any]:
-        values, counts = np.unique(np.asarray(y), return_counts=True)
+        labels = np.asarray(y)
+        if sample_weight is not None:
+            # Rows of weight 0 cannot be held out either.
+            labels = labels[weight_array(sample_weight, len(labels)) > 0]
+        values, counts = np.unique(labels, return_counts=True)
         if len(values) != 2 or counts.max() < 2:
             return {}  # the machine itself says what is wrong with the classes
         # Probabilities break ties between cells of equal error, where the machine has them.
