@@ -220,3 +220,11 @@ def test_texts_have_folds_by_content():
     p = clf.fit(texts, y).predict_proba(texts)
     moved = clf.fit([texts[row] for row in order], y[order]).predict_proba(texts)
     np.testing.assert_allclose(moved, p, atol=1e-4)
+
+
+def test_two_entries_in_one_place_are_their_sum():
+    parts = np.array([1.0, 2.0, 3.0]), np.array([0, 0, 1]), np.array([0, 2, 3])
+    twice = csr_array(parts, shape=(2, 2))
+    for found, expected in zip(content_keys(twice), content_keys(twice.toarray()), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert twice.nnz == 3  # the caller's matrix is as it was

@@ -260,3 +260,9 @@ def test_rows_of_weight_0_are_not_held_out():
     assert sets.held_out_counts_.sum() == 50
     np.testing.assert_array_equal(sets.held_out_counts_, alone.held_out_counts_)
     np.testing.assert_allclose(sets.thresholds_, alone.thresholds_)
+
+
+@pytest.mark.parametrize(("rank", "error"), [("1", TypeError), (1.5, TypeError), (-1, ValueError)])
+def test_a_bad_rank_is_refused(rank, error):
+    with pytest.raises(error, match="rank must be"):
+        PredictionSets(GaussianNB(), method="raps", rank=rank).fit(X, Y)

@@ -59,7 +59,7 @@ def content_keys(X: Any, pairwise: bool = False) -> tuple[Keys, ...] | None:
     if pairwise:
         return (_pairwise_keys(X),)
     if issparse(X):
-        return _sparse_keys(csr_array(X))
+        return _sparse_keys(_canonical(csr_array(X)))
     X = X.value if isinstance(X, AnyRows) else X
     if getattr(getattr(X, "dtype", None), "kind", "O") not in "biuf":
         return _keys_of_anything(X)
@@ -106,6 +106,14 @@ def _dense_keys(X: NDArray[Any]) -> tuple[Keys, Keys]:
         rounded[rows] = (_steps(values, scales) * factors).sum(axis=1, dtype=np.uint64)
         exact[rows] = (_bits(values) * factors).sum(axis=1, dtype=np.uint64)
     return _mixed(rounded), _mixed(exact)
+
+
+def _canonical(X: Any) -> Any:
+    """Return a matrix with one entry in every place: two in the same place are one number."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def _sparse_keys(X: Any) -> tuple[Keys, Keys]:

@@ -172,6 +172,10 @@ class PredictionSets(DecisionClassifier):
         one_of(self.method, "method", SCORES)
         one_of(self.calibration, "calibration", CALIBRATIONS)
         wanted = share(self.coverage, "coverage")
+        if isinstance(self.rank, bool) or not isinstance(self.rank, int | np.integer):
+            raise TypeError(f"rank must be a whole number, got {self.rank!r}.")
+        if self.rank < 0:
+            raise ValueError(f"rank must be at least 0, got {self.rank}.")
         random = check_random_state(self.random_state)
         if self.calibration == "cross" or is_frozen(rows.estimator):
             self.estimator_, held_out = rows.fit_held_out(self.cv, self.n_jobs)
