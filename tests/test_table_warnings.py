@@ -140,6 +140,9 @@ def test_classes_with_few_rows():
     frame.loc[:3, "kind"] = "newt"
     (text,) = warned(frame)
     assert "'newt' (4 rows)" in text
+    frame.loc[4, "kind"] = "toad"
+    (text,) = warned(frame)
+    assert "'toad' (1 row)" in text
     assert "--rare merge" in text
 
 

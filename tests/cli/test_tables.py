@@ -335,7 +335,10 @@ def test_bad_places_and_options(commands, model):
     refused(run("compare", "plain.csv", "-t", "Art", "--report", "no/where.html"), "no directory")
     refused(run("fit", "plain.csv", "-t", "Art", "-m", "boosting"), "cannot be kept")
     refused(run("fit", "plain.csv", "-t", "Art", "-o", "folder"), "is a directory")
-    refused(run("predict", "plain.csv", "plain.csv"), "not a polychotomy model file")
+    refused(
+        run("predict", "plain.csv", "plain.csv"),
+        "plain.csv: The file is not a polychotomy model file",
+    )
     refused(run("predict", "nothing.model", "plain.csv"), "no model file")
     refused(run("predict", model, "plain.csv", "-o", "answers.xlsx"), ".parquet")
     refused(run("predict", "-", "-"), "both")
@@ -449,3 +452,19 @@ def test_the_page_in_a_browser(commands, tmp_path):
         assert unreachable == 0
         assert browser.evaluate("document.querySelectorAll('td b, th b').length") == 0
         assert browser.evaluate("document.querySelectorAll('#reliability svg').length") == 4
+
+
+def test_a_wrong_option_points_to_the_help_of_its_command(commands):
+    found = commands.run("compare", "plain.csv", "--taget", "Art")
+    assert found.code == 2
+    assert "Try 'polychotomy compare --help'." in found.err
+
+
+def test_explain_shows_dates_as_dates(commands):
+    days = pd.date_range("2023-01-30", periods=40).strftime("%d/%m/%Y")
+    frame = pd.DataFrame({"day": days, "x": np.arange(40) % 7, "kind": ["a", "b"] * 20})
+    frame.to_csv(commands.folder / "days.csv", index=False)
+    made = commands.run("fit", "days.csv", "-t", "kind", "-m", "logistic", "-o", "days.model")
+    assert made.code == 0, made.err
+    found = commands.run("explain", "days.model", "days.csv", "--row", "3")
+    assert "day: 2023-02-01\n" in found.out

@@ -34,6 +34,17 @@ def print_json(value: Any) -> None:
     print(json_text(value, indent=1, allow_nan=False))
 
 
+@contextmanager
+def naming_the_file(path: str) -> Iterator[None]:
+    """Put the name of a model file before the reason why it is refused."""
+    from ..persistence import ModelFileError
+
+    try:
+        yield
+    except ModelFileError as error:
+        raise ModelFileError(f"{'standard input' if path == '-' else path}: {error}") from error
+
+
 def show(text: object = "") -> None:
     """Print a result, which may hold names of the user's data."""
     print(printable(text, keep="\n\t"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._console import tell
+from ._console import naming_the_file, tell
 from ._data import (
     built_in_frame,
     is_built_in,
@@ -60,10 +60,12 @@ def open_model(path: str, data: str) -> OpenedModel:
             ) from None
         except PermissionError:
             raise ValueError(f"{path!r} cannot be read: permission denied.") from None
-    header = describe(io.BytesIO(content))
+    with naming_the_file(path):
+        header = describe(io.BytesIO(content))
     metadata = header["metadata"]
     schema = TableSchema.from_dict(metadata.get("table") if isinstance(metadata, dict) else None)
-    return OpenedModel(load(io.BytesIO(content)), header, schema)
+    with naming_the_file(path):
+        return OpenedModel(load(io.BytesIO(content)), header, schema)
 
 
 def pieces(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._console import print_json, show, tell
+from ._console import naming_the_file, print_json, show, tell
 from ._data import Json
 
 Model = Annotated[
@@ -74,7 +74,8 @@ def _described(path: str) -> dict[str, Any]:
     elif not Path(path).is_file():
         raise ValueError(f"There is no model file {path!r}; write one with polychotomy fit.")
     else:
-        header = describe(path)
+        with naming_the_file(path):
+            header = describe(path)
     about = header["metadata"] if isinstance(header.get("metadata"), dict) else {}
     schema = TableSchema.from_dict(about.get("table"))
     name = str(about.get("method", ""))

@@ -138,7 +138,8 @@ def explain(
         before += len(matched)
     else:
         raise TableError(f"{data!r} has {before} rows; there is no row {row}.")
-    values = {key: _plain(value) for key, value in one.iloc[0].items()}
+    dates = {column.name for column in opened.schema.columns if column.kind == "date"}
+    values = {key: _plain(value, key in dates) for key, value in one.iloc[0].items()}
     explanation = explain_row(_inside(opened.model), one)
     if as_json:
         print_json({"row": row, "inputs": values, **explanation.to_dict()})
@@ -153,7 +154,17 @@ def _inside(model: Any) -> Any:
     return model if held_out_of(model) is None else model.estimator_
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, is_date: bool) -> Any:
     if isinstance(value, float):
-        return None if value != value else value
+        if value != value:
+            return None
+        return _date(value) if is_date else value
     return value.item() if hasattr(value, "item") else value
+
+
+def _date(seconds: float) -> str:
+    """Write a date, which machines get as seconds since 1970, as people do."""
+    from datetime import UTC, datetime, timedelta
+
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    return moment.replace(tzinfo=None).isoformat(" ").removesuffix(" 00:00:00")

@@ -39,13 +39,22 @@ from ._decisions import (
     wishes,
 )
 from ._time import command_clock
-from .comparisons import Rare, Time, n_processes
+from .comparisons import Rare, n_processes
 
 if TYPE_CHECKING:
     from ..compare import MethodComparison
     from ..execution.deadline import Clock
 
 FITTING_SHARE = 0.3
+FitTime = Annotated[
+    str,
+    typer.Option(
+        "--time",
+        metavar="TIME",
+        help="The time for choosing a method: 90s, 5m, 2h or none. Some of it is kept for training "
+        "on all rows, which is not cut off and may take longer.",
+    ),
+]
 
 
 def fit(
@@ -58,7 +67,7 @@ def fit(
         str | None,
         typer.Option("--method", "-m", help="The method [default: compare, and use the best]."),
     ] = None,
-    time: Time = "5m",
+    time: FitTime = "5m",
     rare: Rare = "keep",
     drop: Drop = None,
     keep: Keep = None,

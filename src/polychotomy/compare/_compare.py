@@ -346,14 +346,14 @@ def _protocol_words(
     protocol: str, done: int, wanted: int, train: float, columns: tuple[Any, Any]
 ) -> str:
     of = "" if done == wanted else f" of the {wanted} planned"
+    plural = "" if done == 1 and not of else "s"  # "1 of the 10 planned splits"
     groups, order = columns
     if order is not None:
-        plural = "" if done == 1 else "s"
         return f"{done}{of} window{plural} in time, each trained on all rows before it"
     kind = "random stratified split" if protocol == "hold-out" else "fold"
     nested = "" if protocol == "hold-out" else " of nested cross-validation"
     kind = kind if groups is None else "split by group"
-    text = f"{done}{of} {kind}{'' if done == 1 else 's'}{nested}, {train:.0%} for training"
+    text = f"{done}{of} {kind}{plural}{nested}, {train:.0%} for training"
     return text.replace("%", " %").replace("split by groups", "splits by group")
 
 

@@ -196,7 +196,8 @@ def _by_error(chosen: dict[str, Any], rows: list[dict[str, Any]], key: str) -> l
     if key == "error":
         return []
     least = min(rows, key=lambda row: row["error"])
-    if least["error"] >= chosen["error"]:
+    # Differences of rounding, or too small for the figures shown, are none.
+    if round(least["error"], 4) >= round(chosen["error"], 4):
         return []
     return [
         f"The least error is that of {least['method']}, {least['error']:.4f} against "

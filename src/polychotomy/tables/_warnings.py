@@ -181,11 +181,11 @@ def rare_classes(table: Table) -> list[str]:
     rare = [
         (label, count)
         for label, count in zip(labels.tolist(), counts.tolist(), strict=True)
-        if 1 < count < FEW_ROWS
+        if count < FEW_ROWS
     ]
     if not rare:
         return []
-    words = some(rare, lambda one: f"{one[0]!r} ({one[1]} rows)", "classes")
+    words = some(rare, lambda one: f"{one[0]!r} ({one[1]} row{'s'[: one[1] > 1]})", "classes")
     return [
         f"Too few rows to judge how well these classes are recognised: {words}. In compare, "
         "--rare drop skips classes of fewer than 5 rows, and --rare merge joins them."
