@@ -171,6 +171,7 @@ def test_one_vs_rest_coupling_is_the_optimum():
         (PolychotomyClassifier(SVM(), calibrator="isotonic"), "calibrator Isotonic"),
         (PolychotomyClassifier(SVM(), code="minimal"), "one-vs-rest codes only"),
         (PolychotomyClassifier(SVM(), decoder=PairwiseCoupling("markov")), "'markov'"),
+        (PolychotomyClassifier(LSSVM(landmarks=40)), "LSSVM with landmarks can be exported only"),
         (SVC(), "SVC cannot be exported"),
     ],
 )
@@ -197,3 +198,13 @@ def test_numbers_are_doubles():
     kinds = {value.data_type for value in graph.graph.initializer}
     assert onnx.TensorProto.FLOAT not in kinds
     assert onnx.TensorProto.DOUBLE in kinds
+
+
+@pytest.mark.parametrize(
+    ("code", "decoder"), [("one_vs_one", "pairwise_coupling"), ("one_vs_rest", "soft_max")]
+)
+def test_scores_of_least_squares_with_landmarks(code, decoder):
+    X, y = load_iris(return_X_y=True)
+    model = PolychotomyClassifier(LSSVM(landmarks=40), code, "platt", decoder)
+    graph = to_onnx(model.fit(X[::2], y[::2]), X[::2])
+    assert check_against(graph, model, X[1::2]) < 1e-11

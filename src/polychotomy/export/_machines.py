@@ -13,6 +13,7 @@ from ..core.types import FloatArray
 from ..kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from ..machines.kernel_columns import FittedKernels
 from ..machines.lssvm.columns import FittedLSSVM, Piece
+from ..machines.lssvm.features import FittedFeatureLSSVM
 from ._errors import ExportError
 from ._graph import Graph, Tensor
 
@@ -106,6 +107,20 @@ def _(fitted: FittedLSSVM, X: Tensor, with_own_probability: bool) -> GraphMargin
     noise = np.concatenate([1.0 / piece.hyperparameters.zeta for piece in fitted.pieces])[order]
     probability = joined([part.probability for part in parts])
     return GraphMargins(mean, probability, joined([part.variance for part in parts]), noise)
+
+
+@margins.register
+def _(fitted: FittedFeatureLSSVM, X: Tensor, with_own_probability: bool) -> GraphMargins:
+    if with_own_probability or not fitted.trained.all():
+        raise ExportError(
+            "An LSSVM with landmarks can be exported only without probabilities of its own, and if "
+            "every column had rows of both classes; choose calibrator='platt', or landmarks=None."
+        )
+    order = np.argsort(np.concatenate([piece.columns for piece in fitted.pieces]))
+    weights = np.concatenate([piece.coefficients for piece in fitted.pieces], axis=1)[:, order]
+    biases = np.concatenate([piece.biases for piece in fitted.pieces])[order]
+    cross = between(fitted.kernel, X, _dense(fitted.landmarks.inputs))
+    return GraphMargins(cross @ np.ascontiguousarray(weights) + biases)
 
 
 def _piece(piece: Piece, X: Tensor, with_variance: bool) -> GraphMargins:
