@@ -468,3 +468,10 @@ def test_explain_shows_dates_as_dates(commands):
     assert made.code == 0, made.err
     found = commands.run("explain", "days.model", "days.csv", "--row", "3")
     assert "day: 2023-02-01\n" in found.out
+
+
+def test_the_list_of_commands_is_not_cut_off(commands):
+    found = commands.run("--help")
+    assert found.code == 0
+    assert "Judge a model on labelled rows.\n" in found.out
+    assert "...\n" not in found.out.partition("Commands:")[2]

@@ -25,7 +25,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def show_model(model: Model, as_json: Json = False) -> None:
-    """Show what a model is, on what columns it was trained, and how good it was.
+    """Show what a model is, its columns, and how good it was.
 
     The file is described, not loaded.
 
@@ -46,7 +46,9 @@ def card(
         Path, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")
     ] = Path("card.html"),
 ) -> None:
-    """Write a page that documents a model: what it is, its columns, how good it was and where not.
+    """Write a page that documents a model.
+
+    It shows what the model is, its columns, how good it was and where not.
 
     \b
     Examples:

@@ -112,7 +112,9 @@ def compare(
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
-    """Find the best method for a table: a ranking with its uncertainty, and a recommendation.
+    """Find the best method for a table.
+
+    The answer is a ranking with its uncertainty, and a recommendation.
 
     Every method is tuned inside each training part and judged on the test part, together with
     scikit-learn's logistic regression, random forest, gradient boosting and calibrated SVC.

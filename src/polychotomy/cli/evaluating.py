@@ -57,7 +57,9 @@ def evaluate(
     sets: SetCoverage = None,
     as_json: Json = False,
 ) -> None:
-    """Judge a model on labelled rows: error, NLL, Brier score, calibration, confusions.
+    """Judge a model on labelled rows.
+
+    Prints error, NLL, Brier score, calibration and confusions.
 
     With --costs, --reject-cost, --answered or --sets, or if 'fit' was asked for them: also what the
     decisions cost, how many rows are answered, and what the sets of classes are like.
@@ -119,7 +121,9 @@ def explain(
     ] = 1,
     as_json: Json = False,
 ) -> None:
-    """Show the answer of each binary machine for a row, and how these were decoded.
+    """Show how the class of one row was decided.
+
+    Prints the answer of each binary machine, and how these were decoded.
 
     \b
     Examples:

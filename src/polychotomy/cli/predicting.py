@@ -82,9 +82,10 @@ def predict(
         ),
     ] = False,
 ) -> None:
-    """Predict classes and probabilities for the rows of a table, of any length.
+    """Predict classes and probabilities for the rows of a table.
 
-    Columns are matched by name; columns that the model does not use are ignored.
+    The table may be of any length. Columns are matched by name; columns that the model does not
+    use are ignored.
 
     With --costs there is a column "action", the cheapest; with --reject-cost or --answered a column
     "rejected"; with --sets a column "set", with | between classes. By default, what 'fit' was asked
