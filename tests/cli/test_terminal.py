@@ -147,8 +147,10 @@ sys.exit(cli.main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("command", ["fit", "predict"])
-@pytest.mark.parametrize("wait", [0.0, 0.05, 0.15, 0.3, 0.6])
+@pytest.mark.parametrize(
+    ("command", "wait"),
+    [("fit", 0.0), ("fit", 0.15), ("fit", 0.6), ("predict", 0.05), ("predict", 0.3)],
+)
 def test_an_interrupt_while_modules_are_imported_is_one_line(commands, command, wait):
     more = {
         "fit": ["table.csv", "-t", f"kind{EVIL}", "-o", "never.model", "--time", "none"],
