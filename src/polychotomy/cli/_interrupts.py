@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import signal
 import threading
 from collections.abc import Iterator
@@ -32,7 +31,7 @@ def interrupts_wait_for_imports() -> Iterator[None]:
         if waited >= LONGEST or not _is_importing(frame):
             signal.default_int_handler(number, frame)
         waited += PAUSE
-        again = threading.Timer(PAUSE, _thread.interrupt_main)
+        again = threading.Timer(PAUSE, _interrupt, (number,))
         again.daemon = True
         again.start()
 
@@ -41,6 +40,18 @@ def interrupts_wait_for_imports() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _interrupt(number: int) -> None:
+    """Interrupt the main thread.
+
+    Note: `_thread.interrupt_main` only sets a mark, and does not end a read from standard input
+    that has begun. A signal does.
+    """
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:  # Windows
+        signal.raise_signal(number)
 
 
 def _is_importing(frame: FrameType | None) -> bool:
