@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
+from polychotomy import Codebook, CodeCoupling
 from polychotomy import native as native
 
 
@@ -187,6 +188,48 @@ def test_one_vs_one_agrees_with_hastie_tibshirani(n_classes, seed):
         assert n_unconverged == 0
         expected = native.couple_hastie_tibshirani(r, given_weights)[0]
         np.testing.assert_allclose(p, expected, rtol=0, atol=1e-6)
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_hastie_tibshirani_with_a_pull_is_the_general_solution(data):
+    n_classes = data.draw(st.integers(2, 9))
+    matrix = one_vs_one(n_classes)
+    entry = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0]))
+    r = data.draw(arrays(np.float64, (5, matrix.shape[1]), elements=entry))
+    weights = data.draw(st.sampled_from([None, np.linspace(0.5, 2, matrix.shape[1])]))
+    for pull in (1e-8, 1e-6):
+        p, n_unconverged = native.couple_hastie_tibshirani(r, weights, tolerance=1e-12, pull=pull)
+        assert n_unconverged == 0
+        expected, _ = native.couple_code(r, matrix, weights, pull=pull, tolerance=1e-12)
+        np.testing.assert_allclose(p, expected, rtol=0, atol=1e-9)
+
+
+def test_the_pull_of_one_vs_one_is_felt():
+    # The pull moves p by about its own size: with another pull the answers differ.
+    r = 1 / (1 + np.exp(-2 * np.random.default_rng(9).standard_normal((50, 10))))
+    weak, strong = (
+        native.couple_hastie_tibshirani(r, tolerance=1e-14, pull=pull)[0] for pull in (0.0, 1e-6)
+    )
+    expected = native.couple_code(r, one_vs_one(5), pull=1e-6, tolerance=1e-14)[0]
+    assert 1e-8 < np.abs(weak - strong).max() < 1e-6
+    np.testing.assert_allclose(strong, expected, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("pull", [1e-8, 1e-4])
+def test_the_decoder_takes_one_vs_one_columns_in_any_order_and_sign(pull):
+    rng = np.random.default_rng(10)
+    matrix = one_vs_one(5)[:, rng.permutation(10)] * rng.choice(np.array([-1, 1], np.int8), 10)
+    r = rng.random((20, 10))
+    decoded = CodeCoupling(pull).decode(r, Codebook(matrix))
+    expected = native.couple_code(r, matrix, pull=pull)[0]
+    np.testing.assert_allclose(decoded, expected, rtol=0, atol=1e-9)
+
+
+def test_a_pull_too_large_for_one_vs_one_is_refused():
+    for pull in (-1e-9, 1e-5, np.nan):
+        with pytest.raises(ValueError, match="pull"):
+            native.couple_hastie_tibshirani([[0.5]], pull=pull)
 
 
 def test_two_classes_give_r_itself():

@@ -11,7 +11,7 @@ from ..core.margins import Margins
 from ..core.registry import register
 from ..core.state import Sizes, is_number, require
 from ..core.types import FloatArray
-from .base import Context, Decoder
+from .base import Context, Decoder, canonical
 from .coupling import warn_unconverged
 
 
@@ -35,7 +35,8 @@ class CodeCoupling(Decoder):
     -----
     Without don't-cares the problem is convex in p. With don't-cares and sides of several classes it
     can have more than one minimum; the one reached from the uniform distribution is returned. For
-    one-vs-rest codes the problem separates into one scalar equation for each row.
+    one-vs-rest codes the problem separates into one scalar equation for each row. For one-vs-one
+    codes it is that of Hastie and Tibshirani, convex in log p.
 
     Note: without the pull, the result for a code that does not determine p would depend on where
     the iteration starts and on rounding. Refusing such codes would leave the minimal code without
@@ -78,6 +79,12 @@ class CodeCoupling(Decoder):
         assert r is not None
         if column is not None:
             return native.couple_one_vs_rest(r[:, column], self.pull)
-        p, n_unconverged = native.couple_code(r, codebook.matrix, pull=self.pull)
+        p, n_unconverged = self._couple(r, codebook)
         warn_unconverged(n_unconverged, type(self).__name__)
         return p
+
+    def _couple(self, r: FloatArray, codebook: Codebook) -> tuple[FloatArray, int]:
+        if codebook.pairs is None or self.pull > native.LARGEST_PULL:
+            return native.couple_code(r, codebook.matrix, pull=self.pull)
+        pairs = canonical(r, codebook, 1.0)
+        return native.couple_hastie_tibshirani(pairs, tolerance=1e-10, pull=self.pull)

@@ -16,6 +16,7 @@ from . import _core
 from .platt import fit_platt
 
 __all__ = [
+    "LARGEST_PULL",
     "couple_code",
     "couple_hastie_tibshirani",
     "couple_markov",
@@ -30,6 +31,8 @@ __all__ = [
 NUMERICS_VERSION = 2
 
 FloatArray = NDArray[np.float64]
+
+LARGEST_PULL = _core.LARGEST_PULL  # of the couplings of one-vs-one and one-vs-rest
 
 _CHUNK_ROWS = 65536
 # Coupling for any code takes a hundred times longer for a row.
@@ -106,6 +109,7 @@ def couple_hastie_tibshirani(
     pair_weights: ArrayLike | None = None,
     tolerance: float = 1e-9,
     max_iterations: int = 200,
+    pull: float = 0.0,
 ) -> tuple[FloatArray, int]:
     r"""Couple one-vs-one probabilities by Hastie and Tibshirani's method.
 
@@ -124,6 +128,8 @@ def couple_hastie_tibshirani(
         A row is done when the estimated error of `p` is below this.
     max_iterations : int, default=200
         The largest number of Newton steps a row.
+    pull : float, default=0.0
+        If positive (at most 1e-6), the solution of `couple_code` with this pull.
 
     Returns
     -------
@@ -135,7 +141,8 @@ def couple_hastie_tibshirani(
     Raises
     ------
     ValueError
-        If a shape is wrong, some entry of `r` is outside [0, 1] or a weight is not positive.
+        If a shape is wrong, some entry of `r` is outside [0, 1], a weight is not positive or the
+        pull is too large.
 
     References
     ----------
@@ -146,7 +153,7 @@ def couple_hastie_tibshirani(
     n_unconverged = 0
     for chunk in _chunks(len(r)):
         n_unconverged += _core.couple_hastie_tibshirani(
-            r[chunk], p[chunk], weights, tolerance, max_iterations
+            r[chunk], p[chunk], weights, tolerance, max_iterations, pull
         )
     return p, n_unconverged
 
@@ -241,7 +248,7 @@ def couple_one_vs_rest(r: ArrayLike, pull: float = 1e-8) -> FloatArray:
     r = np.ascontiguousarray(r, dtype=np.float64)
     if r.ndim != 2:
         raise ValueError("r must have two dimensions.")
-    if pull > _core.LARGEST_REST_PULL:
+    if pull > LARGEST_PULL:
         return couple_code(r, 2 * np.eye(r.shape[1], dtype=np.int8) - 1, pull=pull)[0]
     p = np.empty_like(r)
     for chunk in _chunks(len(r)):

@@ -31,6 +31,7 @@ def couple_hastie_tibshirani(
     pair_weights: NDArray[float64] | None,
     tolerance: float,
     max_iterations: int,
+    pull: float,
 ) -> int: ...
 def couple_code(
     r: NDArray[float64],
@@ -42,7 +43,7 @@ def couple_code(
     max_iterations: int,
 ) -> int: ...
 
-LARGEST_REST_PULL: float
+LARGEST_PULL: float
 
 def couple_one_vs_rest(r: NDArray[float64], p: NDArray[float64], pull: float) -> None: ...
 def fit_platt(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gaussian_lanes.hpp"
+#include "hastie_tibshirani_lanes.hpp"
 #include "held_out_lanes.hpp"
 #include "lane_functions.hpp"
 #include "matrix_lanes.hpp"

@@ -45,7 +45,8 @@ void couple_pairs(const Matrix& r, const MatrixOut& p) {
 }
 
 size_t couple_hastie_tibshirani(const Matrix& r, const MatrixOut& p, const nb::object& weights,
-                                double tolerance, int max_iterations) {
+                                double tolerance, int max_iterations, double pull) {
+    require(pull >= 0.0 && pull <= largest_pull, "pull must be in [0, 1e-6].");
     const Rows rows = pairwise_rows(r, p);
     Vector holder;
     const double* pair_weights =
@@ -55,7 +56,7 @@ size_t couple_hastie_tibshirani(const Matrix& r, const MatrixOut& p, const nb::o
     {
         nb::gil_scoped_release release;
         valid = polychotomy::couple_hastie_tibshirani(
-            rows, {pair_weights, tolerance, max_iterations}, n_unconverged);
+            rows, {pair_weights, tolerance, max_iterations, pull}, n_unconverged);
     }
     require(valid, not_probabilities);
     return n_unconverged;
@@ -100,7 +101,7 @@ size_t couple_code(const Matrix& r, const SignMatrix& matrix, const MatrixOut& p
 void couple_one_vs_rest(const Matrix& r, const MatrixOut& p, double pull) {
     require(r.shape(1) >= 2, "There must be at least two classes.");
     require(r.shape(0) == p.shape(0) && r.shape(1) == p.shape(1), "r and p must have one shape.");
-    require(pull > 0.0 && pull <= largest_rest_pull, "pull must be in (0, 1e-6].");
+    require(pull > 0.0 && pull <= largest_pull, "pull must be in (0, 1e-6].");
     bool valid;
     {
         nb::gil_scoped_release release;
@@ -167,13 +168,14 @@ NB_MODULE(_core, module) {
     module.def("couple_markov", &face::couple_pairs<couple_markov>, "r"_a.noconvert(),
                "p"_a.noconvert());
     module.def("couple_hastie_tibshirani", &face::couple_hastie_tibshirani, "r"_a.noconvert(),
-               "p"_a.noconvert(), "pair_weights"_a.none(), "tolerance"_a, "max_iterations"_a);
+               "p"_a.noconvert(), "pair_weights"_a.none(), "tolerance"_a, "max_iterations"_a,
+               "pull"_a);
     module.def("couple_code", &face::couple_code, "r"_a.noconvert(), "matrix"_a.noconvert(),
                "p"_a.noconvert(), "column_weights"_a.none(), "pull"_a, "tolerance"_a,
                "max_iterations"_a);
     module.def("couple_one_vs_rest", &face::couple_one_vs_rest, "r"_a.noconvert(),
                "p"_a.noconvert(), "pull"_a);
-    module.attr("LARGEST_REST_PULL") = largest_rest_pull;
+    module.attr("LARGEST_PULL") = largest_pull;
     module.def("fit_platt", &face::fit_platt, "scores"_a.noconvert(), "labels"_a.noconvert(),
                "weights"_a.none(), "rows"_a.noconvert(), "ends"_a.noconvert(),
                "max_iterations"_a, "n_threads"_a, "result"_a.noconvert());

@@ -162,14 +162,14 @@ inline Lane vanishing_exponential(Lane x) {
     return x > least ? exponential(larger(x, least)) : all(0.0);
 }
 
-// log for x >= 1: x = 2^n m with m in [sqrt(1/2), sqrt(2)), log m = 2 artanh((m - 1) / (m + 1)).
+// log for normal x > 0: x = 2^n m with m in [sqrt(1/2), sqrt(2)), log m = 2 artanh((m - 1) / (m + 1)).
 // The first term left out is 1e-18.
 inline Lane logarithm(Lane x) {
     const Bits root_half = all_integers<double>(0x3fe6a09e667f3bcdLL);
     const Bits n = (bits_of(x) - root_half) >> 52;
     const Lane m = from_bits(bits_of(x) - (n << 52));
-    const Bits offset = all_integers<double>(0x4330000000000000LL);    // of 2^52
-    const Lane exponent = from_bits(n | offset) - 0x1p52;
+    const Bits offset = all_integers<double>(0x4338000000000000LL);    // of 1.5 * 2^52
+    const Lane exponent = from_bits(n + offset) - 0x1.8p52;
     const Lane t = (m - 1.0) / (m + 1.0);
     const Lane square = t * t;
     Lane sum = all(1.0 / 23.0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "lane_functions.hpp"
@@ -61,7 +62,7 @@ public:
             differentiate();
             flow_ = gradient_;
             solve_laplacian();
-            converged = step_error() <= options_.tolerance;
+            converged = step_error() <= options_.tolerance && small_decrement();
             if (!search_line(converged)) break;
         }
         std::copy(p_.begin(), p_.end(), p);
@@ -115,6 +116,10 @@ private:
                 gradient_[j] -= weight(edge) * excess;
                 edge_[edge] = std::max(weight(edge) * likely * unlikely, smallest_edge);
             }
+        if (options_.pull == 0.0) return;
+        double mean = 0.0;
+        for (size_t i = 0; i < m_; ++i) mean += p_[i] * u_[i];
+        for (size_t i = 0; i < m_; ++i) gradient_[i] += options_.pull * p_[i] * (u_[i] - mean);
     }
 
     void solve_laplacian() {
@@ -141,6 +146,10 @@ private:
         for (size_t k = 0; k < m_; ++k) step_[k] -= mean;
     }
 
+    bool small_decrement() const {
+        return options_.pull == 0.0 || -slope() <= options_.enough;
+    }
+
     double step_error() const {
         double error = 0.0;
         for (size_t i = 0; i < m_; ++i) {
@@ -159,7 +168,18 @@ private:
                 sum += weight(edge) * (std::log1p(std::exp(-std::fabs(difference))) +
                                        against * std::fabs(difference));
             }
-        return sum;
+        return options_.pull == 0.0 ? sum : sum - options_.pull * entropy(u);
+    }
+
+    double entropy(const std::vector<double>& u) const {
+        const double top = *std::max_element(u.begin(), u.end());
+        double sum = 0.0, mean = 0.0;
+        for (size_t i = 0; i < m_; ++i) {
+            const double mass = std::exp(u[i] - top);
+            sum += mass;
+            mean += mass * (u[i] - top);
+        }
+        return std::log(sum) - mean / sum;
     }
 
     double slope() const {
@@ -218,6 +238,9 @@ bool couple_hastie_tibshirani(const Rows& rows, const HastieTibshirani& options,
     const std::vector<double> weights = by_lower_triangle(options.pair_weights, rows.n_classes);
     HastieTibshirani ordered = options;
     ordered.pair_weights = options.pair_weights ? weights.data() : nullptr;
+    const double total = weights.empty() ? static_cast<double>(count_pairs(rows.n_classes))
+                                         : std::accumulate(weights.begin(), weights.end(), 0.0);
+    ordered.enough = largest_decrement * total;
     Workspace workspace(lanes_in_use().pairwise.workspace(rows.n_classes));
     std::vector<size_t> left_over(rows.n_rows);
     size_t n_left_over = 0;

@@ -27,7 +27,17 @@ struct HastieTibshirani {
     const double* pair_weights;    // one per pair, or null for all ones
     double tolerance;
     int max_iterations;
+    double pull = 0.0;    // at most largest_pull; times sum_i p_i log p_i is added to the objective
+    // With a pull, a row is done only when the objective can fall by no more than this: classes
+    // that vanish together then have their ratios. Set by couple_hastie_tibshirani.
+    double enough = 0.0;
 };
+
+// Of the sum of the weights.
+constexpr double largest_decrement = 1e-7;
+
+// The pull is left out of Hessians, so that a step leaves an error in proportion to it.
+constexpr double largest_pull = 1e-6;
 
 // The algorithms, compiled for one instruction set. The workspace is aligned for lanes and has
 // `workspace(n_classes)` doubles. Functions return false if some r is not in [0, 1].
