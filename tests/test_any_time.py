@@ -24,7 +24,8 @@ from polychotomy.compare._classes import settle_classes
 from polychotomy.compare._judging import Level
 from polychotomy.compare._schedule import common_splits, sizes
 from polychotomy.compare._splits import rounds, stratified_order
-from polychotomy.execution.calls import Call, CallsInProcesses
+from polychotomy.execution.calls import Call
+from polychotomy.execution.executors import LocalProcesses
 from polychotomy.recipes import recipe
 
 X, Y = load_iris(return_X_y=True)
@@ -89,7 +90,7 @@ def test_a_process_that_does_not_stop_is_ended():
     start = time.perf_counter()
     calls = iter([Call(60.0, until=start + 1.0), Call(0.0)])
     answers = []
-    CallsInProcesses(1).run(
+    LocalProcesses(1).call(
         "stubborn:sleep",
         None,
         lambda: next(calls, None),

@@ -1,5 +1,7 @@
 """Comparing methods: figures, statistics, the recommendation, and the budget."""
 
+import gc
+import sys
 import time
 
 import numpy as np
@@ -165,6 +167,30 @@ def test_the_deadline_ends_what_swallows_exceptions():
     with pytest.raises(OutOfTime):
         swallow()
     assert time.perf_counter() - start < 2.0
+
+
+def test_the_deadline_is_not_swallowed_by_callbacks_of_the_collector(monkeypatch):
+    def work(seconds):
+        until = time.perf_counter() + seconds
+        while time.perf_counter() < until:
+            pass
+
+    def collect():
+        with deadline(0.1):
+            while True:
+                gc.collect(0)
+                work(0.005)
+
+    # Dask has such a callback. Most signals arrive while it runs.
+    swallowed = []
+    monkeypatch.setattr(sys, "unraisablehook", swallowed.append)
+    gc.callbacks.append(slow := lambda phase, info: work(0.02))
+    try:
+        with pytest.raises(OutOfTime):
+            collect()
+    finally:
+        gc.callbacks.remove(slow)
+    assert swallowed == []
 
 
 def test_methods_without_probabilities_come_last_and_share_a_sweep():

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from polychotomy.execution import processes
 from polychotomy.execution.executors import InProcess, LocalProcesses
 from polychotomy.execution.units import Unit
 from polychotomy.execution.work import WorkerError, load_task, perform
@@ -147,7 +148,7 @@ def test_workers_end_when_the_driver_cannot_record(tmp_path):
 
 def test_workers_that_cannot_start_are_no_fault_of_the_units(monkeypatch):
     # As in a script without a guard: the new process ends before it is at work.
-    monkeypatch.setattr(executors, "_serve", os._exit)
+    monkeypatch.setattr(processes, "_serve", os._exit)
     with pytest.raises(
         RuntimeError, match=r"end with exit code 1 before .* __name__ == '__main__'"
     ):

@@ -186,7 +186,7 @@ def compare(
 def prepare_workers(data: str) -> None:
     """Let worker processes import what they need while a large table is read."""
     from ..compare._compare import WORKERS_NEED
-    from ..execution.calls import start_early
+    from ..execution.processes import start_early
 
     if data == "-" or (os.path.isfile(data) and os.path.getsize(data) > LARGE_FILE):
         start_early(list(WORKERS_NEED))

@@ -5,7 +5,8 @@ Design note: all methods are judged on the same splits, so that differences are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +17,10 @@ from numpy.typing import ArrayLike
 from ..core.checks import one_of, positive_number
 from ..core.progress import progress
 from ..core.types import FloatArray
-from ..execution.calls import Call, Calls, CallsHere, CallsInProcesses, available_memory
+from ..execution.calls import Call
 from ..execution.deadline import Clock
+from ..execution.executors import Executor, InProcess, LocalProcesses, opened
+from ..execution.processes import available_memory
 from ._candidates import BASELINE, Candidate, choose, fastest_first
 from ._classes import Classes, settle_classes
 from ._comparison import MethodComparison
@@ -61,6 +64,7 @@ def compare_methods(
     sample_weight: ArrayLike | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
+    executor: Any = None,
     show_progress: bool = True,
     importance: bool = False,
     clock: Clock | None = None,
@@ -109,6 +113,11 @@ def compare_methods(
         this process, in which the code of other libraries may not stop in time. The figures do
         not depend on it. A script that gives a number must do so under
         ``if __name__ == "__main__":``.
+    executor : distributed.Client, str or Executor, default=None
+        Where methods run, in place of `n_jobs`: on a Dask cluster, by a client or the address of
+        its scheduler such as ``"tcp://10.0.0.1:8786"``, or by an executor of
+        `polychotomy.execution`. Each worker has one split of one group of methods at a time. The
+        figures do not depend on it.
     show_progress : bool, default=True
         Whether to show a bar, on a terminal.
     importance : bool, default=False
@@ -143,11 +152,14 @@ def compare_methods(
     levels = sizes(n_train, len(classes.labels))
     width = material.X.shape[1] if material.X.ndim > 1 else 1
     chosen = fastest_first(chosen, levels[0], width)
-    n_workers = 1 if n_jobs is None else effective_n_jobs(n_jobs)
-    expected = sum(one.expected_seconds(levels[0], width) for one in chosen) / n_workers
     judging = clock.keeping(IMPORTANCE_SHARE if importance else 0.0)
-    left = judging.left()
-    with progress(show_progress) as tick:
+    seconds = sum(one.expected_seconds(levels[0], width) for one in chosen)
+    with (
+        _where(executor, n_jobs, seconds * len(material.rounds)) as where,
+        progress(show_progress) as tick,
+    ):
+        n_workers = where.size
+        expected, left = seconds / n_workers, judging.left()
         schedule = Schedule(
             groups=_grouped(chosen),
             sizes=levels,
@@ -160,23 +172,38 @@ def compare_methods(
         if left is not None and (expected > PRESSED * left or left < SHORT):
             # In this process: others are not there yet, and so few rows take no time.
             quick = schedule.quick_calls()
-            CallsHere().run(TASK, material, lambda: next(quick, None), schedule.on_answer)
-        here = n_jobs is None or expected * n_workers * len(material.rounds) < SMALL
-        calls: Calls = (
-            CallsHere() if here else CallsInProcesses(n_workers, _memory(n_workers), WORKERS_NEED)
-        )
-        if here or has_time(judging):
-            calls.run(TASK, material, schedule.take, schedule.on_answer)
+            InProcess().call(TASK, material, lambda: next(quick, None), schedule.on_answer)
+        if isinstance(where, InProcess) or has_time(judging):
+            where.call(TASK, material, schedule.take, schedule.on_answer)
         found = _assembled(chosen, schedule, material, classes, clock, protocol, (groups, order))
         if not importance or found.recommended == BASELINE.name:
             return found
         columns = None
         if has_time(clock):
-            columns = column_importance(material, found.recommended, found.runs(), calls, clock)
+            columns = column_importance(material, found.recommended, found.runs(), where, clock)
         if len(levels) == 1 and has_time(clock):
-            _fill_curve(schedule, found.recommended, calls, material, clock)
+            _fill_curve(schedule, found.recommended, where, material, clock)
         curve = _curve(schedule.found, material)
         return replace(found, importance=columns, curve=curve, seconds=clock.spent)
+
+
+@contextmanager
+def _where(executor: Any, n_jobs: int | None, seconds: float) -> Iterator[Executor]:
+    """Give the executor for work of so many seconds."""
+    if executor is not None:
+        if n_jobs is not None:
+            raise ValueError("n_jobs is for this machine, and does not go with executor.")
+        with opened(executor) as ready:
+            yield ready
+        return
+    # None means 1, or the number that `joblib.parallel_config` sets.
+    n_workers = effective_n_jobs(n_jobs)
+    if (n_jobs is None and n_workers == 1) or seconds < SMALL:
+        yield InProcess()
+        return
+    memory = available_memory()
+    share = None if memory is None else int(MEMORY_SHARE * memory / n_workers)
+    yield LocalProcesses(n_workers, memory=share, modules=WORKERS_NEED)
 
 
 def has_time(clock: Clock) -> bool:
@@ -186,7 +213,7 @@ def has_time(clock: Clock) -> bool:
 
 
 def _fill_curve(
-    schedule: Schedule, name: str, calls: Calls, material: Material, clock: Clock
+    schedule: Schedule, name: str, where: Executor, material: Material, clock: Clock
 ) -> None:
     """Judge a method on fewer rows of a small table, for its learning curve."""
     least = max(4 * len(material.labels), 20)
@@ -196,13 +223,7 @@ def _fill_curve(
         for rows in parts
         for split in range(min(CURVE_SPLITS, len(material.rounds)))
     )
-    calls.run(TASK, material, lambda: next(tasks, None), schedule.on_answer)
-
-
-def _memory(n_workers: int) -> int | None:
-    """Return the bytes that each process may use; None if the system does not say."""
-    memory = available_memory()
-    return None if memory is None else int(MEMORY_SHARE * memory / n_workers)
+    where.call(TASK, material, lambda: next(tasks, None), schedule.on_answer)
 
 
 def _material(

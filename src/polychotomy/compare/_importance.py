@@ -17,8 +17,9 @@ from scipy import stats
 
 from ..core import scores
 from ..core.types import FloatArray
-from ..execution.calls import Answer, Call, Calls
+from ..execution.calls import Answer, Call
 from ..execution.deadline import Clock
+from ..execution.interface import Executor
 from ._candidates import Candidate, choose, prepared
 from ._judging import HeldOut, Level, Material, fit_weighted, rows_of
 from ._peers import Conditions
@@ -92,7 +93,7 @@ def _with_shuffled(X: Any, column: int, order: Any) -> Any:
 
 
 def column_importance(
-    material: Material, name: str, runs: Sequence[HeldOut], calls: Calls, clock: Clock
+    material: Material, name: str, runs: Sequence[HeldOut], executor: Executor, clock: Clock
 ) -> list[dict[str, Any]] | None:
     """Return how much worse a method gets without each column, on held-out rows.
 
@@ -104,7 +105,7 @@ def column_importance(
         The method.
     runs : sequence of HeldOut
         What it predicted on the splits, with its parameters.
-    calls : Calls
+    executor : Executor
         Where to do the work.
     clock : Clock
         The time that is left.
@@ -133,7 +134,7 @@ def column_importance(
 
     if left is not None and left <= 0:
         return None
-    calls.run(TASK, material, lambda: next(waiting, None), on_answer)
+    executor.call(TASK, material, lambda: next(waiting, None), on_answer)
     if not found or np.isnan(found[0]).all():
         return None
     return _summary(np.concatenate(found, axis=1), material.X)

@@ -1,35 +1,22 @@
-"""Calls of one function, in this process or in processes that can be ended.
-
-Design note: units of a study are kept in a store, so that they and their results are plain values.
-A comparison exchanges arrays and keeps nothing, and each of its calls has a time limit. It shares
-how processes are started, and nothing else. A thread cannot be ended, and a signal reaches the
-native code of other libraries only when it returns to Python; a process can always be ended.
-"""
+"""Calls of one function with many arguments: what all executors make, and how each call ends."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
+import pickle
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Generic, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from .deadline import OutOfTime, deadline
-from .executors import as_worker, process_context
-from .work import load_function
-
-# How often a driver looks whether a time limit has passed.
-PATIENCE = 0.1
+DEATHS_ALLOWED = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Call:
     """A call to make.
 
@@ -43,6 +30,11 @@ class Call:
 
     argument: Any
     until: float | None = None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether its time is up."""
+        return self.until is not None and perf_counter() >= self.until
 
 
 @dataclass(frozen=True)
@@ -59,144 +51,23 @@ class Answer:
         Whether its time was up.
     seconds : float
         How long it took.
+    error : BaseException or None
+        What the function raised.
     """
 
     value: Any = None
     failure: str | None = None
     late: bool = False
     seconds: float = 0.0
+    error: BaseException | None = None
 
 
 Take = Callable[[], Call | None]
 OnAnswer = Callable[[Call, Answer], None]
+Function = Callable[[Any, Any], Any]
 
 
-class Calls(Protocol):
-    """The interface of what makes calls."""
-
-    def run(self, task: str, context: Any, take: Take, on_answer: OnAnswer) -> None:
-        """Make calls until there are no more.
-
-        Parameters
-        ----------
-        task : str
-            The function as ``"package.module:function"``; it gets the context and an argument.
-        context : object
-            What all calls share.
-        take : callable
-            Returns the next call, or None. After None it is asked again when another call has
-            ended; the work is done when it returns None and no call is running.
-        on_answer : callable
-            Called in this thread with each call and its answer, in the order in which they end.
-        """
-
-
-class CallsHere:
-    """Make the calls one after another in this process, in one thread.
-
-    A call in time-consuming code of other libraries ends only when it returns to Python.
-
-    Examples
-    --------
-    >>> from polychotomy.execution.calls import Call, CallsHere
-    >>> calls = iter([Call(1), Call(2)])
-    >>> def on_answer(call, answer):
-    ...     print(answer.value)
-    >>> CallsHere().run("operator:add", 40, lambda: next(calls, None), on_answer)
-    41
-    42
-    """
-
-    def run(self, task: str, context: Any, take: Take, on_answer: OnAnswer) -> None:
-        """Make calls; see `Calls.run`."""
-        function = load_function(task)
-        while (call := take()) is not None:
-            start = perf_counter()
-            try:
-                with deadline(None if call.until is None else call.until - start):
-                    answer = answered(function, context, call.argument)
-            except OutOfTime:
-                answer = Answer(failure="out of time", late=True, seconds=perf_counter() - start)
-            on_answer(call, answer)
-
-
-class CallsInProcesses:
-    """Make the calls in processes of this machine, in one thread each; late ones are ended.
-
-    Each process starts afresh: a script that uses this must do so under
-    ``if __name__ == "__main__":``.
-
-    Parameters
-    ----------
-    n_workers : int
-        The number of processes.
-    memory : int or None, default=None
-        The bytes that each process may use for its data, where the system has such a limit.
-    modules : sequence of str
-        What the calls will import, once for all processes.
-
-    Examples
-    --------
-    >>> from polychotomy.execution.calls import Call, CallsInProcesses
-    >>> calls = iter([Call(1), Call(2)])
-    >>> found = []
-    >>> def on_answer(call, answer):
-    ...     found.append(answer.value)
-    >>> CallsInProcesses(2).run("operator:add", 40, lambda: next(calls, None), on_answer)
-    >>> sorted(found)
-    [41, 42]
-    """
-
-    def __init__(
-        self, n_workers: int, memory: int | None = None, modules: Sequence[str] = ()
-    ) -> None:
-        self.n_workers = n_workers
-        self.memory = memory
-        self.modules = list(modules)
-
-    def run(self, task: str, context: Any, take: Take, on_answer: OnAnswer) -> None:
-        """Make calls; see `Calls.run`."""
-        first = take()
-        if first is None:
-            return
-        waiting = [first]
-        start_early(self.modules)
-        with _stored(context) as path:
-            crew = _Crew(self.n_workers, (task, path, self.memory, self.modules))
-            try:
-                crew.work(lambda: waiting.pop() if waiting else take(), on_answer)
-            finally:
-                crew.dismiss()
-
-
-def start_early(modules: list[str]) -> None:
-    """Start to import modules for later processes, while this one does something else.
-
-    Parameters
-    ----------
-    modules : list of str
-        The modules that the calls will need.
-    """
-    context = process_context(modules)
-    if context.get_start_method() == "forkserver":
-        from multiprocessing.forkserver import ensure_running
-
-        ensure_running()
-
-
-def available_memory() -> int | None:
-    """Return the bytes of memory that are free now; None if the system does not say."""
-    try:
-        with open("/proc/meminfo") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return 1024 * int(line.split()[1])
-    except OSError:
-        pass
-    return None
-
-
-def answered(function: Callable[[Any, Any], Any], context: Any, argument: Any) -> Answer:
+def answered(function: Function, context: Any, argument: Any) -> Answer:
     """Call a function in one thread; an exception is an answer too."""
     start = perf_counter()
     try:
@@ -205,7 +76,13 @@ def answered(function: Callable[[Any, Any], Any], context: Any, argument: Any) -
     except (Exception, SystemExit) as error:
         if os.environ.get("POLYCHOTOMY_DEBUG"):
             traceback.print_exc()
-        return Answer(failure=in_words(error), seconds=perf_counter() - start)
+        words, seconds = in_words(error), perf_counter() - start
+        return Answer(failure=words, seconds=seconds, error=_portable(error))
+
+
+def too_late(seconds: float) -> Answer:
+    """Return the answer of a call whose time is up."""
+    return Answer(failure="out of time", late=True, seconds=seconds)
 
 
 def in_words(error: BaseException) -> str:
@@ -216,122 +93,80 @@ def in_words(error: BaseException) -> str:
     return text.splitlines()[0].rstrip(".") if text else type(error).__name__
 
 
-@contextlib.contextmanager
-def _stored(context: Any) -> Iterator[str]:
-    """Write the context to a file, whose arrays all processes map into their memory."""
-    import joblib
-
-    with tempfile.TemporaryDirectory(prefix="polychotomy-", ignore_cleanup_errors=True) as folder:
-        path = os.path.join(folder, "context")
-        joblib.dump(context, path)
-        yield path
-
-
-Setup = tuple[str, str, int | None, list[str]]
-
-
-class _Worker:
-    def __init__(self, setup: Setup) -> None:
-        context = process_context(setup[3])
-        self.pipe, far_end = context.Pipe()
-        self.process: BaseProcess = context.Process(  # type: ignore[attr-defined]
-            target=_serve, args=(far_end, *setup[:3], os.getcwd(), dict(os.environ)), daemon=True
-        )
-        self.process.start()
-        far_end.close()
-        self.call: Call | None = None
-        self.since = 0.0
-
-    def give(self, call: Call) -> None:
-        self.call, self.since = call, perf_counter()
-        # If the process has died, the next read from its pipe notices.
-        with contextlib.suppress(OSError):
-            self.pipe.send(call.argument)
-
-    def answer(self) -> Answer | None:
-        """Return the answer; None if the process is still working on it, and may."""
-        assert self.call is not None
-        seconds = perf_counter() - self.since
-        if not self.pipe.poll():
-            if not self.process.is_alive() and not self.pipe.poll():
-                return Answer(failure="its process died", seconds=seconds)
-            if self.call.until is not None and perf_counter() >= self.call.until:
-                return Answer(failure="out of time", late=True, seconds=seconds)
-            return None
-        try:
-            found: Answer = self.pipe.recv()
-        except (EOFError, ConnectionError):
-            return Answer(failure="its process died", seconds=seconds)
-        return found
-
-    def end(self) -> None:
-        self.pipe.close()
-        self.process.kill()
-        self.process.join()
-        self.process.close()
-
-
-class _Crew:
-    def __init__(self, n_workers: int, setup: Setup) -> None:
-        self.n_workers, self.setup = n_workers, setup
-        self.busy: list[_Worker] = []
-        self.idle: list[_Worker] = []
-
-    def work(self, take: Take, on_answer: OnAnswer) -> None:
-        while True:
-            while len(self.busy) < self.n_workers and (call := take()) is not None:
-                worker = self.idle.pop() if self.idle else _Worker(self.setup)
-                self.busy.append(worker)
-                worker.give(call)
-            if not self.busy:
-                return
-            wait([worker.pipe for worker in self.busy], self._patience())
-            for worker in list(self.busy):
-                answer = worker.answer()
-                if answer is None:
-                    continue
-                self.busy.remove(worker)
-                if answer.late or not worker.process.is_alive():
-                    worker.end()
-                else:
-                    self.idle.append(worker)
-                assert worker.call is not None
-                on_answer(worker.call, answer)
-
-    def _patience(self) -> float | None:
-        ends = [one.call.until for one in self.busy if one.call and one.call.until is not None]
-        return max(0.0, min(PATIENCE, min(ends) - perf_counter())) if ends else 1.0
-
-    def dismiss(self) -> None:
-        for worker in self.busy + self.idle:
-            worker.end()
-
-
-def _serve(
-    pipe: Connection, task: str, path: str, memory: int | None, folder: str, env: dict[str, str]
-) -> None:
-    """Answer calls from a pipe until it is closed: the main function of a process."""
-    as_worker(folder, env)
-    import joblib
-
-    # Read-only: a call must not change what the next one sees.
-    context = joblib.load(path, mmap_mode="r")
-    function = load_function(task)
-    _limit_memory(memory)
-    with contextlib.suppress(EOFError, ConnectionError):
-        while True:
-            pipe.send(answered(function, context, pipe.recv()))
-
-
-def _limit_memory(memory: int | None) -> None:
-    """Let an allocation beyond the limit fail, so that one method cannot take all memory."""
-    if memory is None:
-        return
+def _portable(error: BaseException) -> BaseException:
+    """Return an exception that can be sent to another process."""
     try:
-        import resource
-    except ImportError:
-        return
-    with contextlib.suppress(ValueError, OSError):
-        _, most = resource.getrlimit(resource.RLIMIT_DATA)
-        least = memory if most == resource.RLIM_INFINITY else min(memory, most)
-        resource.setrlimit(resource.RLIMIT_DATA, (least, most))
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+T = TypeVar("T")
+
+
+class Backlog(Generic[T]):
+    """What is still to run, and how often the worker of each item has died.
+
+    An item whose worker died comes back after all others, when fewer neighbours compete for
+    memory; when its worker dies again, the item has failed.
+
+    Parameters
+    ----------
+    items : iterable
+        What is to run. A None in it means that there is nothing at the moment.
+
+    Examples
+    --------
+    >>> from polychotomy.execution.calls import Backlog
+    >>> backlog = Backlog(["a unit"])
+    >>> backlog.take(), backlog.lost("a unit", "SIGSEGV"), backlog.take()
+    ('a unit', None, 'a unit')
+    >>> backlog.lost("a unit", "SIGSEGV")
+    'Its worker died 2 times, the last time by SIGSEGV.'
+    """
+
+    def __init__(self, items: Iterable[T | None]) -> None:
+        self._fresh = iter(items)
+        self._returned: list[T] = []
+        self._again: deque[T] = deque()
+        self._deaths: Counter[T] = Counter()
+
+    @classmethod
+    def of(cls, take: Callable[[], T | None]) -> Backlog[T]:
+        """Return a backlog that asks a function for each item."""
+        return cls(iter(take, object()))
+
+    def take(self) -> T | None:
+        """Return the next item, or None if there is none at the moment."""
+        item = self._returned.pop() if self._returned else next(self._fresh, None)
+        if item is None and self._again:
+            item = self._again.popleft()
+        return item
+
+    def put_back(self, item: T) -> None:
+        """Take back an item that no worker has started; it will be the next one.
+
+        Parameters
+        ----------
+        item : object
+            The item.
+        """
+        self._returned.append(item)
+
+    def lost(self, item: T, how: str) -> str | None:
+        """Record that the worker of an item died; return a sentence if the item is to blame.
+
+        Parameters
+        ----------
+        item : object
+            The item of the worker.
+        how : str
+            How the worker died.
+        """
+        self._deaths[item] += 1
+        deaths = self._deaths[item]
+        if deaths <= DEATHS_ALLOWED:
+            self._again.append(item)
+            return None
+        return f"Its worker died {deaths} times, the last time by {how}."

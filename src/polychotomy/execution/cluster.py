@@ -1,32 +1,44 @@
-"""The executor for Dask clusters."""
+"""The executor for Dask clusters.
+
+Design note: Dask's own futures, each bound to a worker. joblib's backend for Dask hangs when a
+task kills its worker, and does not say which task that was.
+"""
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from queue import Empty, SimpleQueue
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import Any
 
 from ..core.extras import needed
-from .executors import Backlog, OnDone, usable_cores
-from .units import Outcome, Unit
-from .work import perform
+from .calls import Answer, Backlog, Call, OnAnswer, Take, answered, too_late
+from .interface import Executor, OnDone, deliver
+from .processes import usable_cores
+from .units import Unit
+from .work import load_function
 
+_CONNECT_SECONDS = 5.0
 _GATHER_SECONDS = 30.0
 _LOOK_SECONDS = 1.0
+# To tell the scheduler that a worker is to be restarted; nobody waits for the restart itself.
+_FAREWELL_SECONDS = 0.5
 _PATIENT = {"distributed.deploy.lost-worker-timeout": "1 day"}
 
 
-class DaskCluster:
-    """Run the units on a Dask cluster, by Dask's own futures.
+class DaskCluster(Executor):
+    """Run everything on a Dask cluster, by Dask's own futures.
 
-    Each worker process has one unit at a time, bound to it, so that it is known which unit a
+    Each worker process has one call at a time, bound to it, so that it is known which call a
     worker was on when it died. Give a cluster of your own as many workers as cores, with one
-    thread each (``dask worker --nworkers 8 --nthreads 1``), and polychotomy and the data sets on
-    every machine. When a run is stopped, the workers of a local cluster end; those of another
-    finish the unit that they are on, and its result is dropped.
+    thread each (``dask worker --nworkers 8 --nthreads 1``), and polychotomy on every machine (and
+    for studies the data sets). When a run is stopped, the workers of a local cluster end; those of
+    another finish the call that they are on, and its result is dropped. A worker whose call is
+    past its time limit is restarted by its nanny; without a nanny, it gets no other call until it
+    has finished.
 
     Parameters
     ----------
@@ -72,19 +84,40 @@ class DaskCluster:
         self.client = client
         self.patience = patience
 
-    def run(self, units: Iterable[Unit], task: str, on_done: OnDone) -> None:
-        """Run a task on units; see `Executor.run`."""
+    @property
+    def size(self) -> int:
+        """How many workers there are now; at least 1, because others may come."""
         with self._connected() as client:
-            foreman = _Foreman(client, task, on_done, self.patience)
+            return max(1, len(client.nthreads()))
+
+    @contextmanager
+    def opened(self) -> Iterator[Executor]:
+        """Give an executor for several rounds of calls, which connects only once."""
+        with self._connected() as client:
+            yield DaskCluster(client=client, patience=self.patience)
+
+    def call(self, task: str, context: Any, take: Take, on_answer: OnAnswer) -> None:
+        """Make calls; see `Executor.call`."""
+        with self._connected() as client:
+            foreman = _Foreman(client, (task, context), on_answer, self.patience)
             try:
-                foreman.work(Backlog(units))
+                foreman.work(Backlog.of(take))
             except OSError as error:
                 raise ConnectionError(
-                    f"The Dask cluster can no longer be reached ({error}). Finished units are "
-                    "recorded; run again to continue."
+                    f"The Dask cluster can no longer be reached ({error})."
                 ) from error
             finally:
                 foreman.cancel()
+
+    def run(self, units: Iterable[Unit], task: str, on_done: OnDone) -> None:
+        """Run a task on units; see `Executor.run`."""
+        with self.opened() as connected:
+            try:
+                Executor.run(connected, units, task, on_done)
+            except ConnectionError as error:
+                raise ConnectionError(
+                    f"{error} Finished units are recorded; run again to continue."
+                ) from error
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
@@ -109,9 +142,12 @@ class DaskCluster:
                         dashboard_address=None,
                     )
                 )
+            usual = dask.utils.parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
             try:
-                client = make.Client(where, set_as_default=False)
-            except OSError as error:
+                client = make.Client(
+                    where, set_as_default=False, timeout=min(usual, _CONNECT_SECONDS)
+                )
+            except (OSError, ValueError) as error:
                 raise ConnectionError(
                     f"There is no Dask scheduler at {where}; check that it runs and that the "
                     f"address is right ({error})."
@@ -119,40 +155,55 @@ class DaskCluster:
             yield stack.enter_context(client)
 
 
-class _Foreman:
-    """Keeps one unit on each worker of a cluster, and notices workers that die."""
+def _call_there(task: str, context: Any, argument: Any) -> Answer:
+    """Make a call, on a worker."""
+    return answered(load_function(task), context, argument)
 
-    def __init__(self, client: Any, task: str, on_done: OnDone, patience: float) -> None:
-        self.client, self.task, self.on_done, self.patience = client, task, on_done, patience
-        self.running: dict[str, tuple[Unit, Any]] = {}
+
+class _Foreman:
+    """Keeps one call on each worker of a cluster, and notices workers that die."""
+
+    def __init__(
+        self, client: Any, work: tuple[str, Any], on_answer: OnAnswer, patience: float
+    ) -> None:
+        self.client, self.on_answer, self.patience = client, on_answer, patience
+        self.task, self.context = work
+        self.contexts: dict[str, Any] = {}
+        self.running: dict[str, tuple[Call, Any, float]] = {}
+        self.ending: dict[str, Any] = {}
         self.news: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self.last_seen = monotonic()
         self.warned: set[str] = set()
 
-    def work(self, backlog: Backlog) -> None:
+    def work(self, backlog: Backlog[Call]) -> None:
         while True:
             workers = self.workers()
             for address in [address for address in self.running if address not in workers]:
                 self.lose(address, backlog)
-            unit = None
-            for address in workers:
+            self.ending = {key: one for key, one in self.ending.items() if key in workers}
+            able = [address for address in workers if address not in self.ending]
+            if able:
+                self.last_seen = monotonic()
+            for address in able:
                 if address not in self.running:
-                    unit = backlog.take()
-                    if unit is None:
+                    call = backlog.take()
+                    if call is None:
                         break
-                    self.submit(unit, address)
-            if not self.running and not self.waiting(backlog, workers):
+                    self.submit(call, address)
+            if not self.running and not self.waiting(backlog, able):
                 return
             self.collect(backlog)
+            self.end_late()
 
-    def waiting(self, backlog: Backlog, workers: dict[str, int]) -> bool:
-        """Whether units are waiting for a worker."""
-        if workers:
+    def waiting(self, backlog: Backlog[Call], able: list[str]) -> bool:
+        """Whether calls are waiting for a worker."""
+        call = None if able else backlog.take()
+        if call is None:
             return False
-        unit = backlog.take()
-        if unit is None:
-            return False
-        backlog.put_back(unit)
+        if call.is_late:
+            deliver(call, too_late(0.0), self.on_answer)
+            return True
+        backlog.put_back(call)
         if monotonic() - self.last_seen > self.patience:
             raise RuntimeError(
                 f"The Dask cluster has had no worker for {self.patience:g} seconds. Start workers "
@@ -162,8 +213,6 @@ class _Foreman:
 
     def workers(self) -> dict[str, int]:
         workers: dict[str, int] = self.client.nthreads()
-        if workers:
-            self.last_seen = monotonic()
         for address, threads in workers.items():
             if threads > 1 and address not in self.warned:
                 self.warned.add(address)
@@ -174,54 +223,92 @@ class _Foreman:
                 )
         return workers
 
-    def submit(self, unit: Unit, address: str) -> None:
+    def submit(self, call: Call, address: str) -> None:
         future = self.client.submit(
-            perform,
+            _call_there,
             self.task,
-            unit,
+            self.context_at(address),
+            call.argument,
             pure=False,
             workers=[address],
             allow_other_workers=False,
         )
-        self.running[address] = (unit, future)
+        self.running[address] = (call, future, perf_counter())
         future.add_done_callback(lambda future: self.news.put((address, future)))
 
-    def collect(self, backlog: Backlog) -> None:
-        """Wait for workers, and hand over finished outcomes."""
+    def context_at(self, address: str) -> Any:
+        """Send the context to a worker once; its calls share it there."""
+        if isinstance(self.context, str):
+            return self.context
+        if address not in self.contexts:
+            # In a list, because the elements of other values would be sent one by one.
+            (self.contexts[address],) = self.client.scatter(
+                [self.context], workers=[address], hash=False
+            )
+        return self.contexts[address]
+
+    def collect(self, backlog: Backlog[Call]) -> None:
+        """Wait for workers, and hand over an answer."""
+        ends = [call.until for call, _, _ in self.running.values() if call.until is not None]
+        patience = min([_LOOK_SECONDS, *(max(0.0, end - perf_counter()) for end in ends)])
         try:
-            address, future = self.news.get(timeout=_LOOK_SECONDS)
+            address, future = self.news.get(timeout=patience)
         except Empty:
             return
-        unit, current = self.running.get(address, (None, None))
-        if unit is None or current is not future:
-            return  # of a worker that is gone, whose unit was taken back
-        outcome = self.outcome(future)
-        if outcome is None:
+        if self.ending.get(address) is future:
+            del self.ending[address]  # a late worker has finished after all
+        call, current, _ = self.running.get(address, (None, None, 0.0))
+        if call is None or current is not future:
+            return  # of a worker that is gone, whose call was taken back
+        answer = self.answer(address, future)
+        if answer is None:
             self.lose(address, backlog)
         else:
             del self.running[address]
-            self.on_done(unit, outcome)
+            deliver(call, answer, self.on_answer)
 
-    def outcome(self, future: Any) -> Outcome | None:
-        """Return the outcome of a finished future, or None if its worker died."""
+    def answer(self, address: str, future: Any) -> Answer | None:
+        """Return the answer of a finished future, or None if its worker died."""
         from distributed import KilledWorker
 
         if future.status in ("cancelled", "lost"):
+            if address not in self.client.nthreads():
+                return None  # and with the worker, the context that it had
             raise ConnectionError("the scheduler has dropped a unit; was it restarted?")
         try:
-            outcome: Outcome = future.result(timeout=_GATHER_SECONDS)
+            answer: Answer = future.result(timeout=_GATHER_SECONDS)
         except (KilledWorker, TimeoutError):
             return None  # a timeout: the worker died before the result was fetched from it
-        return outcome
+        return answer
 
-    def lose(self, address: str, backlog: Backlog) -> None:
-        unit, future = self.running.pop(address)
+    def lose(self, address: str, backlog: Backlog[Call]) -> None:
+        call, future, since = self.running.pop(address)
+        self.contexts.pop(address, None)
         future.cancel(force=True)
-        outcome = backlog.lost(unit, f"the loss of the Dask worker {address}")
-        if outcome is not None:
-            self.on_done(unit, outcome)
+        failure = backlog.lost(call, f"the loss of the Dask worker {address}")
+        if failure is not None:
+            seconds = perf_counter() - since
+            deliver(call, Answer(failure=failure, seconds=seconds), self.on_answer)
+
+    def end_late(self) -> None:
+        """Answer calls whose time is up, and have their workers restarted."""
+        late = [address for address, (call, _, _) in self.running.items() if call.is_late]
+        for address in late:
+            call, future, since = self.running.pop(address)
+            self.contexts.pop(address, None)
+            self.ending[address] = future
+            deliver(call, too_late(perf_counter() - since), self.on_answer)
+        if late:
+            thread = threading.Thread(target=self.restart, args=(late,), daemon=True)
+            thread.start()
+            thread.join(_FAREWELL_SECONDS)
+
+    def restart(self, addresses: list[str]) -> None:
+        # Workers without a nanny are refused. The client may be closed before all are back.
+        with suppress(BaseException):
+            self.client.restart_workers(addresses, raise_for_error=False)
 
     def cancel(self) -> None:
-        futures = [future for _, future in self.running.values()]
+        futures = [future for _, future, _ in self.running.values()] + list(self.ending.values())
         if futures and self.client.status == "running":
             self.client.cancel(futures, force=True)
