@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from sklearn.base import clone
@@ -21,9 +21,10 @@ from ..ensemble.pool import default_members, expected_total
 from ..machines import SVM, KernelLogisticRegression, guessed_seconds
 from ..pipe.classifier import PolychotomyClassifier
 from ..recipes import recipe, recipes
+from ..tuning.recipe import Recipe
 from ..tuning.search import TwoStepSearchCV
 from ._peers import Conditions, peers
-from ._rivals import how_to_install, rivals
+from ._rivals import PACKAGES, how_to_install, installed, rivals
 from ._titles import title_of, told_apart
 
 PEERS = "scikit-learn"
@@ -148,6 +149,12 @@ def candidates() -> dict[str, Candidate]:
     >>> [name for name, one in candidates().items() if one.family == "scikit-learn"]
     ['logistic', 'forest', 'boosting', 'calibrated_svc']
     """
+    return dict(_known(tuple(recipes().values()), tuple(one for one in PACKAGES if installed(one))))
+
+
+# Every task of a comparison looks its methods up, and to describe all of them takes a while.
+@lru_cache(maxsize=1)
+def _known(registered: tuple[Recipe, ...], packages: tuple[str, ...]) -> dict[str, Candidate]:
     return {one.name: one for one in (*_pools(), *_tempered(), *_recipes(), *_rivals())}
 
 
