@@ -56,6 +56,7 @@ from .tempering import StructuredTempering, Tempering
 from .tuning.recipe import Recipe, RecipeTable
 
 if TYPE_CHECKING:
+    from .all_together import AllTogetherSVC
     from .core.versions import show_versions
     from .ensemble.metric import LearnedMetric
     from .ensemble.metric_classifier import MetricClassifier
@@ -76,6 +77,7 @@ __version__ = "0.2.0"
 __all__ = [
     "LSSVM",
     "SVM",
+    "AllTogetherSVC",
     "BayesianDecoding",
     "BinaryTree",
     "BranchProduct",
@@ -142,6 +144,7 @@ __all__ = [
 
 # Names that build on the estimator, with their modules: imported on first use.
 _LATER = {
+    "AllTogetherSVC": "all_together",
     "DecoderComparison": "tuning.compare_decoders",
     "LearnedMetric": "ensemble.metric",
     "MachineSearchCV": "tuning.machine_search",

@@ -13,21 +13,20 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from .core.answers import ProbabilityAnswers
 from .core.checks import check_sparse
 from .core.math import softmax
 from .core.registry import stored
-from .core.state import INPUTS, Array, Field, Holds, Labels, Number, Sizes, Whole, require
-from .core.threads import in_order, single_threaded_blas
+from .core.state import Field, Number, Whole
 from .core.types import FloatArray, IntArray
 from .core.weights import class_numbers, row_weights
 from .kernels import FeatureRows, Landmarks, settle_kernel, settle_memory_limit
 from .machines.descent import minimise
-from .machines.feature_blocks import in_blocks
 from .machines.feature_passes import Coordinates, Passes
 from .machines.kernel_machine import KERNEL_PARAMETERS, LANDMARK_PARAMETERS, MEMORY
+from .machines.landmark_scores import LANDMARK_STATE, LandmarkScores, landmark_seed
 from .machines.parameters import (
     NOTHING,
     Rule,
@@ -59,7 +58,9 @@ _RULES: Mapping[str, Rule] = {
 
 
 @stored("estimator.kernel_multinomial")
-class KernelMultinomialRegression(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
+class KernelMultinomialRegression(
+    LandmarkScores, ProbabilityAnswers, ClassifierMixin, BaseEstimator
+):
     r"""Kernel multinomial logistic regression, all classes together, without binary machines.
 
     It minimises :math:`\frac12 \sum_k |w_k|^2 + C \sum_i v_i (\log \sum_k e^{f_{ik}} - f_{iy_i})`
@@ -129,12 +130,8 @@ class KernelMultinomialRegression(ProbabilityAnswers, ClassifierMixin, BaseEstim
     """
 
     fitted_state: ClassVar[dict[str, Field]] = {
-        **INPUTS,
-        "classes_": Labels(),
+        **LANDMARK_STATE,
         "C_": Number(above=0.0),
-        "landmarks_": Holds(Landmarks, share="dm"),
-        "dual_coef_": Array("mM"),
-        "intercept_": Array("M"),
         "n_iter_": Whole(0),
     }
 
@@ -197,7 +194,7 @@ class KernelMultinomialRegression(ProbabilityAnswers, ClassifierMixin, BaseEstim
             self.kernel, X, self.sigma2, self.gamma, self.degree, self.coef0, weights
         )
         landmarks = FeatureRows(self.kernel, X).landmarks(
-            kernel, self.landmarks, rows, self.landmark_choice, self._seed()
+            kernel, self.landmarks, rows, self.landmark_choice, landmark_seed(self.random_state)
         )
         problem = _Problem(self, landmarks, X, numbers, weights, rows, len(classes))
         C, start = self._settle_C(problem, rows)
@@ -230,31 +227,7 @@ class KernelMultinomialRegression(ProbabilityAnswers, ClassifierMixin, BaseEstim
         p : ndarray of shape (n_rows, n_classes)
             The probabilities, in the order of `classes_`.
         """
-        return softmax(self._scores(X))
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the score of every class; for two classes, that of the second less the first.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_rows, n_classes) or (n_rows,)
-        """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def check_state(self, sizes: Sizes) -> None:
-        """Check that there are at least two classes."""
-        require(sizes["M"] >= 2, self, "has fewer than two classes")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return softmax(self.class_scores(X))
 
     def _settle_C(self, problem: _Problem, rows: IntArray) -> tuple[float, FloatArray | None]:
         """Return C, and the solution of other rows from which to start."""
@@ -272,27 +245,6 @@ class KernelMultinomialRegression(ProbabilityAnswers, ClassifierMixin, BaseEstim
             if loss < best:
                 best, start, chosen = loss, last, C
         return chosen, start
-
-    def _seed(self) -> int:
-        state = self.random_state
-        if isinstance(state, np.random.RandomState):
-            return int(state.randint(2**31 - 1))
-        return 0 if state is None else int(state)
-
-    def _scores(self, X: Any) -> FloatArray:
-        check_is_fitted(self, "classes_")
-        check_sparse(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        blocks = in_blocks(np.arange(X.shape[0]), self.landmarks_.block_rows)
-        with single_threaded_blas():
-            found = in_order(
-                lambda rows: self.landmarks_.columns(X[rows]) @ self.dual_coef_,
-                blocks,
-                effective_n_jobs(self.n_jobs),
-            )
-            scores: FloatArray = np.concatenate(list(found))
-        scores += self.intercept_
-        return scores
 
 
 class _Problem:

@@ -1,14 +1,13 @@
 """Model files with anything changed: refused with a sentence, or answers that make sense.
 
-    python tests/attack/models.py --times 100000
+    nice -n 19 python tests/attack/models.py --calls 100000 --log models.jsonl
 
-Prints how many files were refused and how many answered, and what went wrong, with the seed of each
-file. The exit code is 1 if anything did.
+Prints how many files were refused and how many answered, and what went wrong, with the number of
+each file: ``--only NUMBER`` repeats it. The same command goes on where it was. The exit code is 1
+if anything went wrong.
 """
 
-import argparse
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -17,15 +16,26 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 
 from persistence import test_hostile_files as hostile
+from resumable import main
+
+KINDS = [(name, mutation) for name in hostile.FILES for mutation in hostile.MUTATIONS]
 
 
-def attempt(name, mutation, seed):
+def attempt(number, seed):
     """Change a file and use it; return "refused", "answered", or a report of what went wrong."""
+    name, mutation = KINDS[number % len(KINDS)]
+    found = use(name, mutation, np.random.default_rng([seed, number]))
+    fine = found in ("refused", "answered")
+    return found if fine else f"{number} ({name}, {mutation.__name__}): {found}"
+
+
+def use(name, mutation, rng):
+    """Change one file and use it."""
     data, inputs, _ = hostile.real(name)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            model, sentence = hostile.outcome(mutation(data, np.random.default_rng(seed)))
+            model, sentence = hostile.outcome(mutation(data, rng))
             if model is None:
                 return "refused" if sentence.endswith(".") else f"half a sentence: {sentence}"
             answer = model.predict(inputs)
@@ -38,37 +48,5 @@ def attempt(name, mutation, seed):
     return "answered"
 
 
-def run(times, seed=0, first=0, seconds=None):
-    """Return the numbers of refused and answered files, and reports of the others."""
-    start = time.monotonic()
-    counts, reports = {"refused": 0, "answered": 0}, []
-    kinds = [(name, mutation) for name in hostile.FILES for mutation in hostile.MUTATIONS]
-    for number in range(first, first + times):
-        if seconds is not None and time.monotonic() - start > seconds:
-            break
-        name, mutation = kinds[number % len(kinds)]
-        found = attempt(name, mutation, [seed, number])
-        if found in counts:
-            counts[found] += 1
-        else:
-            reports.append(f"{number} ({name}, {mutation.__name__}): {found}")
-    return counts, reports
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--times", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--first", type=int, default=0, help="begin with this number")
-    parser.add_argument("--seconds", type=float, default=None, help="stop after these")
-    options = parser.parse_args()
-    counts, reports = run(options.times, options.seed, options.first, options.seconds)
-    print(*reports[:50], sep="\n")
-    refused, answered = counts["refused"], counts["answered"]
-    tried = refused + answered + len(reports)
-    print(f"tried {tried}, {refused} refused, {answered} answered, {len(reports)} wrong")
-    return 1 if reports else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(attempt, __doc__, calls=100_000))

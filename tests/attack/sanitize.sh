@@ -31,7 +31,7 @@ mkdir -p "$folder/site"
 cp -r src/polychotomy src/polychotomy_command "$folder/site/"
 cp "$folder"/_core*.so "$folder/site/polychotomy/native/"
 "$python" -m venv --without-pip "$folder/venv"
-packages=$("$python" -c "import sysconfig; print(sysconfig.get_path('purelib'))")
+packages=$("$python" -c "import sys; print(*[p for p in sys.path if p.endswith('-packages')], sep='\n')")
 printf '%s\n%s\n' "$folder/site" "$packages" > "$(echo "$folder"/venv/lib/python3*/site-packages)/paths.pth"
 export LD_PRELOAD="$(gcc -print-file-name=$library) $(gcc -print-file-name=libstdc++.so)"
 export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1

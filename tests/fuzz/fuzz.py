@@ -9,14 +9,12 @@ with its processor time, and the same command goes on where it was:
     nice -n 19 python tests/fuzz/fuzz.py --calls 100000 --log fuzz.jsonl
 """
 
-import argparse
-import json
 import sys
-import time
 import traceback
 import warnings
-from collections import Counter
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -25,6 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import polychotomy as pc
 from polychotomy.core.registry import parts
+from resumable import main
 
 # What may be raised: sentences about the input, not about our insides.
 CLEAR = (ValueError, TypeError, MemoryError)
@@ -143,54 +142,5 @@ def report(number, clf, error):
     return f"{number}: {type(error).__name__}: {error} ({where.filename}:{where.lineno}) {text}"
 
 
-def made_before(log, seed):
-    """Return the outcome of every call in a log; a last line that was cut off does not count."""
-    if log is None or not log.exists():
-        return {}
-    lines = log.read_text().split("\n")[:-1]
-    entries = [json.loads(line) for line in lines]
-    return {each["call"]: each["outcome"] for each in entries if each["seed"] == seed}
-
-
-def run(calls, seed, seconds=None, log=None):
-    """Make calls until they are done or the time is up; return counts and reports."""
-    counts, reports, start = Counter(), [], time.monotonic()
-    known = made_before(log, seed)
-    for number in calls:
-        if seconds is not None and time.monotonic() - start > seconds:
-            break
-        outcome = known.get(number)
-        if outcome is None:
-            began = time.process_time()
-            outcome = call(number, seed)
-            if log is not None:
-                spent = round(time.process_time() - began, 3)
-                entry = {"seed": seed, "call": number, "seconds": spent, "outcome": outcome}
-                with log.open("a") as file:
-                    file.write(json.dumps(entry) + "\n")
-        counts[outcome if outcome in ("answered", "refused") else "wrong"] += 1
-        if outcome not in ("answered", "refused"):
-            reports.append(outcome)
-    return counts, reports
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--calls", type=int, default=2000)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=None, help="stop after these")
-    parser.add_argument("--only", type=int, default=None, help="repeat one call")
-    parser.add_argument("--log", type=Path, default=None, help="write calls down, and go on")
-    options = parser.parse_args()
-    calls = range(options.first, options.first + options.calls)
-    if options.only is not None:
-        calls = [options.only]
-    counts, reports = run(calls, options.seed, options.seconds, options.log)
-    print(*reports, sep="\n")
-    print(", ".join(f"{count} {word}" for word, count in sorted(counts.items())))
-    return 1 if reports else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(call, __doc__, calls=2000))

@@ -26,6 +26,7 @@ from ..tuning.search import TwoStepSearchCV
 from ._peers import Conditions, peers
 from ._rivals import PACKAGES, how_to_install, installed, rivals
 from ._titles import title_of, told_apart
+from ._together import together
 
 PEERS = "scikit-learn"
 OURS = "polychotomy"
@@ -38,7 +39,11 @@ DEFAULT = (
     *("xgboost", "xgboost_tempered"),
 )
 # For methods that a model file cannot hold, the most similar one that it can.
-NEAREST = {"boosting": "forest", **{rival.name: "forest" for rival in rivals()}}
+NEAREST = {
+    "boosting": "forest",
+    **{rival.name: "forest" for rival in rivals()},
+    **{rival.name: "PSVC" for rival in together()},
+}
 # With more rows, parameters are chosen on so many of them: kernel machines grow faster.
 KERNELS_TUNED_ROWS = 4_000
 OTHERS_TUNED_ROWS = 16_000
@@ -287,7 +292,7 @@ def _pool_seconds(pool: Any) -> Callable[[int, int], float]:
 
 def _rivals() -> Iterable[Candidate]:
     # The numbers are multiples of `guessed_seconds`, the guess for any classifier.
-    for family, some in ((PEERS, peers()), (OTHERS, rivals())):
+    for family, some in ((PEERS, peers()), (OTHERS, (*rivals(), *together()))):
         for peer in some:
             seconds = _peer_seconds(peer.times)
             yield Candidate(

@@ -149,6 +149,16 @@ def solve_softmax(
     errors: NDArray[float64],
     losses: NDArray[float64],
 ) -> None: ...
+def solve_weston_watkins(
+    features: NDArray[float64],
+    y: NDArray[int64],
+    bounds: NDArray[float64],
+    tolerance: float,
+    max_epochs: int,
+    seed: int,
+    weights: NDArray[float64],
+    duals: NDArray[float64],
+) -> tuple[float, float, int, bool]: ...
 def held_out_scores(
     gram: NDArray[float64],
     coefficients: NDArray[float64],

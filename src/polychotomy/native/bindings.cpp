@@ -191,4 +191,5 @@ NB_MODULE(_core, module) {
     bind_klr(module);
     bind_softmax(module);
     bind_held_out(module);
+    bind_weston_watkins(module);
 }

@@ -76,5 +76,6 @@ void bind_svm_block(nb::module_& module);
 void bind_klr(nb::module_& module);
 void bind_softmax(nb::module_& module);
 void bind_held_out(nb::module_& module);
+void bind_weston_watkins(nb::module_& module);
 
 }    // namespace polychotomy

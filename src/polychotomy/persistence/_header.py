@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from ..all_together import AllTogetherSVC
 from ..machines.kernel_machine import KernelMachine
 from ..multinomial import KernelMultinomialRegression
 from ..pipe.classifier import PolychotomyClassifier
@@ -22,6 +23,7 @@ from ._container import FORMAT
 from ._errors import ModelFileError
 
 OWN = (
+    AllTogetherSVC,
     PolychotomyClassifier,
     ProbabilisticSVC,
     KernelMachine,

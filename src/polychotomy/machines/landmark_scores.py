@@ -1,0 +1,93 @@
+"""Scores of all classes that are linear in the kernel with landmarks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..core.checks import check_sparse
+from ..core.state import INPUTS, Array, Field, Holds, Labels, Sizes, require
+from ..core.threads import in_order, single_threaded_blas
+from ..core.types import FloatArray
+from ..kernels import Landmarks
+from .feature_blocks import in_blocks
+
+# What such a classifier learns, and so what a model file may hold.
+LANDMARK_STATE: dict[str, Field] = {
+    **INPUTS,
+    "classes_": Labels(),
+    "landmarks_": Holds(Landmarks, share="dm"),
+    "dual_coef_": Array("mM"),
+    "intercept_": Array("M"),
+}
+
+
+class LandmarkScores:
+    """Mixin: `decision_function` of a classifier with landmarks, weights on them, and biases."""
+
+    classes_: NDArray[Any]
+    landmarks_: Landmarks
+    dual_coef_: FloatArray
+    intercept_: FloatArray
+    n_jobs: int | None
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the score of every class; for two classes, that of the second less the first.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows, n_classes) or (n_rows,)
+        """
+        scores = self.class_scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def class_scores(self, X: Any) -> FloatArray:
+        """Return the score of every class, also for two classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows, n_classes)
+        """
+        check_is_fitted(self, "classes_")
+        check_sparse(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        blocks = in_blocks(np.arange(X.shape[0]), self.landmarks_.block_rows)
+        with single_threaded_blas():
+            found = in_order(
+                lambda rows: self.landmarks_.columns(X[rows]) @ self.dual_coef_,
+                blocks,
+                effective_n_jobs(self.n_jobs),
+            )
+            scores: FloatArray = np.concatenate(list(found))
+        scores += self.intercept_
+        return scores
+
+    def check_state(self, sizes: Sizes) -> None:
+        """Check that there are at least two classes."""
+        require(sizes["M"] >= 2, self, "has fewer than two classes")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
+
+
+def landmark_seed(random_state: Any) -> int:
+    """Return the seed of landmarks behind a `random_state` parameter; None is 0."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    return 0 if random_state is None else int(random_state)
