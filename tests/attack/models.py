@@ -39,6 +39,10 @@ def use(name, mutation, rng):
             if model is None:
                 return "refused" if sentence.endswith(".") else f"half a sentence: {sentence}"
             answer = model.predict(inputs)
+    except ValueError as error:
+        # Numbers that are fine one by one may overflow together; that is said when they do.
+        said = str(error)
+        return "refused" if said.endswith(".") else f"half a sentence: {said}"
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     if answer.shape != (inputs.shape[0],) or not set(answer) <= set(model.classes_):

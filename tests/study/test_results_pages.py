@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from polychotomy.execution.units import Unit
+from polychotomy.study._render import markdown, printed_time_text
 from polychotomy.study.definition import load_study
 from polychotomy.study.results import StudyResults
-from polychotomy.study.tables import comparison_tables
+from polychotomy.study.tables import comparison_tables, time_comparisons
 
 FOLDER = Path(__file__).parents[2] / "docs" / "results"
 
@@ -20,8 +21,8 @@ def number(text):
     return float(text) if text else None
 
 
-def tables_of(name):
-    """Return the tables of a study with the printed numbers, from its committed results."""
+def results_of(name):
+    """Return the committed results of a study."""
     with (FOLDER / f"{name}.csv").open(newline="", encoding="utf-8") as file:
         rows = [
             {
@@ -31,11 +32,17 @@ def tables_of(name):
                 "error": number(row["error"]),
                 "nll": number(row["nll"]),
                 "failure": row["failure"] or None,
+                "seconds_unit": number(row["seconds_unit"]),
                 "definition": json.loads(row["definition"]),
             }
             for row in csv.DictReader(file)
         ]
-    return comparison_tables(StudyResults(name, rows, load_study(name)))
+    return StudyResults(name, rows, load_study(name))
+
+
+def tables_of(name):
+    """Return the tables of a study with the printed numbers, from its committed results."""
+    return comparison_tables(results_of(name))
 
 
 @pytest.mark.parametrize("name", ["duan2003", "duan2005", "vangestel2002"])
@@ -83,3 +90,15 @@ def test_the_keys_of_committed_results_are_those_of_their_units():
                 numerics_version=None,
             )
             assert unit.key == row["unit"]
+
+
+def test_the_times_of_usps_are_shown_beside_the_printed_ones():
+    results = results_of("vangestel2002")
+    (times,) = time_comparisons(results)
+    units = {row["method"]: row for row in results.rows if row["dataset"] == "usps"}
+    for number, method in enumerate(times.printed.methods):
+        assert times.ours[number] == pytest.approx(units[method]["seconds_unit"] / 45)
+    assert times.printed.totals() == (47680 + 389 + 28, 7670 + 31 + 59)
+    page = (FOLDER / "vangestel2002.md").read_text(encoding="utf-8")
+    assert markdown(printed_time_text(times)) in page
+    assert time_comparisons(results_of("duan2003")) == ()

@@ -159,6 +159,64 @@ class PrintedTable:
         return self.rows.index(row), self.columns.index(column)
 
 
+@dataclass(frozen=True)
+class PrintedTimes:
+    """Times that a paper prints, in seconds for one binary machine.
+
+    Parameters
+    ----------
+    id, title : str
+        Where they are in the paper, and what they are.
+    dataset : str
+        The data set, by its label in the study.
+    methods : tuple of str
+        A method of every machine, by its name in the study.
+    machines : int
+        The number of binary machines of each.
+    parts : dict of str to tuple of float
+        For every step of the work, the seconds of each machine.
+    notes : tuple of str
+        Notes for the reader.
+
+    Examples
+    --------
+    >>> from polychotomy.study.definition import printed_times
+    >>> printed_times("vangestel2002")[0].totals()
+    (48097.0, 7760.0)
+    """
+
+    id: str
+    title: str
+    dataset: str
+    methods: tuple[str, ...]
+    machines: int
+    parts: dict[str, tuple[float, ...]]
+    notes: tuple[str, ...]
+
+    def totals(self) -> tuple[float, ...]:
+        """Return the seconds of all steps together, for each machine."""
+        return tuple(sum(each) for each in zip(*self.parts.values(), strict=True))
+
+
+def read_times(entry: Entry, labels: Sequence[str], methods: Sequence[str]) -> PrintedTimes:
+    """Read printed times and check them against the data sets and methods of their study."""
+    columns = _known(entry, "methods", methods, "a method")
+    parts = entry.entry("parts")
+    steps = entry.table("parts")
+    times = PrintedTimes(
+        id=entry.text("id"),
+        title=entry.text("title"),
+        dataset=entry.choice("dataset", labels),
+        methods=columns,
+        machines=entry.whole("machines", 1),
+        parts={step: parts.numbers(step, len(columns)) for step in steps},
+        notes=entry.texts("notes", ()),
+    )
+    parts.finish()
+    entry.finish()
+    return times
+
+
 def read_table(entry: Entry, labels: Sequence[str], methods: Sequence[str]) -> PrintedTable:
     """Read a table and check it against the data sets and methods of its study."""
     rows = _known(entry, "rows", labels, "a data set")

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 from ..core.words import duration
 from ..statistics import Printed, Summary
-from .tables import Cell, ComparisonTable, OwnTable, PMatrix, PValueTable, TimeRow
+from .tables import (
+    Cell,
+    ComparisonTable,
+    OwnTable,
+    PMatrix,
+    PValueTable,
+    TimeComparison,
+    TimeRow,
+)
 
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"
@@ -196,6 +204,22 @@ def time_text(rows: Sequence[TimeRow], what: str) -> TextTable:
     )
     header = (what, "units", "all", "shared machines", "methods' own", "other")
     return TextTable(f"Time of work by {what}", header, body)
+
+
+def printed_time_text(times: TimeComparison) -> TextTable:
+    """Write printed times and ours, one machine in each column."""
+    printed = times.printed
+    rows = {
+        **{f"paper: {step}": seconds for step, seconds in printed.parts.items()},
+        "paper: together": printed.totals(),
+        "ours: together": times.ours,
+        "ratio": times.ratios,
+    }
+    body = tuple(
+        (name, *(f"{value:,.3g}" if value < 100 else f"{value:,.0f}" for value in values))
+        for name, values in rows.items()
+    )
+    return TextTable(f"{printed.id}: {printed.title}", ("", *printed.methods), body, printed.notes)
 
 
 def markdown(table: TextTable) -> str:

@@ -16,18 +16,20 @@ from .. import datasets
 from ..core.checks import suggestion
 from ..tuning.recipe import find_pipe_recipe
 from ..tuning.ties import RULES
-from ._printed import Doubt, PrintedTable, read_table
+from ._printed import Doubt, PrintedTable, PrintedTimes, read_table, read_times
 from ._toml import Entry, read
 
 __all__ = [
     "DatasetPart",
     "Doubt",
     "PrintedTable",
+    "PrintedTimes",
     "SearchPlan",
     "StudyDefinition",
     "StudyMethod",
     "load_study",
     "printed_tables",
+    "printed_times",
     "study_names",
 ]
 
@@ -284,10 +286,37 @@ def printed_tables(name: str) -> tuple[PrintedTable, ...]:
     >>> [table.id for table in printed_tables("duan2003")][:3]
     ['Table 2', 'Table 3', 'Table 4']
     """
+    path = _tables_path(name)
+    return read_tables(path, load_study(name)) if path.exists() else ()
+
+
+def printed_times(name: str) -> tuple[PrintedTimes, ...]:
+    """Return the times that a study's paper prints.
+
+    Parameters
+    ----------
+    name : str
+        One of `study_names`.
+
+    Returns
+    -------
+    times : tuple of PrintedTimes
+        Most papers print none.
+
+    Examples
+    --------
+    >>> from polychotomy.study.definition import printed_times
+    >>> printed_times("duan2003")
+    ()
+    """
+    path = _tables_path(name)
+    return _read_printed(path, load_study(name))[1] if path.exists() else ()
+
+
+def _tables_path(name: str) -> Path:
     if name not in study_names():
         raise ValueError(f"Unknown study {name!r}. {suggestion(str(name), study_names())}")
-    path = _PAPERS / f"{name}{_TABLES}.toml"
-    return read_tables(path, load_study(name)) if path.exists() else ()
+    return _PAPERS / f"{name}{_TABLES}.toml"
 
 
 def read_tables(path: Path, study: StudyDefinition) -> tuple[PrintedTable, ...]:
@@ -299,13 +328,20 @@ def read_tables(path: Path, study: StudyDefinition) -> tuple[PrintedTable, ...]:
     >>> printed_tables("galar")
     ()
     """
+    return _read_printed(path, study)[0]
+
+
+def _read_printed(
+    path: Path, study: StudyDefinition
+) -> tuple[tuple[PrintedTable, ...], tuple[PrintedTimes, ...]]:
     file = read(path)
     labels = [part.label for part in study.datasets]
     methods = [method.name for method in study.methods]
     tables = tuple(read_table(entry, labels, methods) for entry in file.entries("tables"))
+    times = tuple(read_times(entry, labels, methods) for entry in file.entries("times", ()))
     file.finish()
     _refuse_twice(file, "tables", "id", [table.id for table in tables])
-    return tables
+    return tables, times
 
 
 def _path(name_or_path: str | os.PathLike[str]) -> Path:

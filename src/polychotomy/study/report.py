@@ -29,12 +29,14 @@ from .tables import (
     OwnTable,
     PMatrix,
     PValueTable,
+    TimeComparison,
     TimeRow,
     comparison_tables,
     own_tables,
     p_matrices,
     p_value_tables,
     ranking,
+    time_comparisons,
     time_tables,
 )
 
@@ -100,6 +102,8 @@ class Report:
         The methods ranked over the data sets, by "error" and "nll"; those that can be.
     time_by_dataset, time_by_sweep : tuple of TimeRow
         Where the time went.
+    printed_times : tuple of TimeComparison
+        The paper's times together with ours.
     failures, warnings : tuple of (str, int)
         The failures and warnings, with their numbers.
     left_out : tuple of str
@@ -142,6 +146,7 @@ class Report:
     rankings: dict[str, MethodRanking]
     time_by_dataset: tuple[TimeRow, ...]
     time_by_sweep: tuple[TimeRow, ...]
+    printed_times: tuple[TimeComparison, ...]
     failures: tuple[tuple[str, int], ...]
     warnings: tuple[tuple[str, int], ...]
     left_out: tuple[str, ...]
@@ -181,6 +186,7 @@ def make_report(results: StudyResults) -> Report:
         rankings={figure: found for figure, found in ranked.items() if found is not None},
         time_by_dataset=by_dataset,
         time_by_sweep=by_sweep,
+        printed_times=time_comparisons(results),
         failures=results.failures,
         warnings=results.warnings,
         left_out=results.left_out,
@@ -238,6 +244,7 @@ def html_report(report: Report, results: StudyResults) -> str:
             figure: Markup(_figures.critical_difference(ranked, figure))
             for figure, ranked in report.rankings.items()
         },
+        printed_times=[render.printed_time_text(one) for one in report.printed_times],
         times={
             "data set": (report.time_by_dataset, _time_figure(report.time_by_dataset, "data set")),
             "sweep": (report.time_by_sweep, _time_figure(report.time_by_sweep, "sweep")),
@@ -289,6 +296,7 @@ def _text_tables(report: Report) -> list[render.TextTable]:
         ),
         render.time_text(report.time_by_dataset, "data set"),
         render.time_text(report.time_by_sweep, "sweep"),
+        *map(render.printed_time_text, report.printed_times),
     ]
 
 

@@ -20,7 +20,7 @@ from .p_values import (
     p_values,
     ranking,
 )
-from .times import TimeRow, time_tables
+from .times import TimeComparison, TimeRow, time_comparisons, time_tables
 
 __all__ = [
     "DECIMALS",
@@ -33,6 +33,7 @@ __all__ = [
     "PMatrix",
     "PValueTable",
     "PValues",
+    "TimeComparison",
     "TimeRow",
     "comparison_tables",
     "own_tables",
@@ -40,5 +41,6 @@ __all__ = [
     "p_value_tables",
     "p_values",
     "ranking",
+    "time_comparisons",
     "time_tables",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..definition import PrintedTimes, printed_times, study_names
 from ..results import StudyResults
 
 
@@ -43,6 +44,71 @@ class TimeRow:
     def total(self) -> float:
         """The sum of all parts."""
         return self.shared + self.own + self.other
+
+
+@dataclass(frozen=True)
+class TimeComparison:
+    """Printed times of a binary machine, and ours.
+
+    Parameters
+    ----------
+    printed : PrintedTimes
+        What the paper prints.
+    ours : tuple of float
+        Our seconds for a machine of each method: those of the unit of work, shared out.
+
+    Examples
+    --------
+    >>> from polychotomy.study.definition import printed_times
+    >>> from polychotomy.study.tables import TimeComparison
+    >>> TimeComparison(printed_times("vangestel2002")[0], (4.0, 8.0)).ratios
+    (12024.25, 970.0)
+    """
+
+    printed: PrintedTimes
+    ours: tuple[float, ...]
+
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        """How many times as long the paper's machines took."""
+        return tuple(
+            theirs / ours for theirs, ours in zip(self.printed.totals(), self.ours, strict=True)
+        )
+
+
+def time_comparisons(results: StudyResults) -> tuple[TimeComparison, ...]:
+    """Return the times that a paper prints together with ours, where all of them are known.
+
+    Parameters
+    ----------
+    results : StudyResults
+        The runs.
+
+    Returns
+    -------
+    times : tuple of TimeComparison
+    """
+    if results.name not in study_names():
+        return ()
+    found = []
+    for printed in printed_times(results.name):
+        ours = tuple(
+            _mean_of_unit(results, printed.dataset, method) / printed.machines
+            for method in printed.methods
+        )
+        if all(seconds > 0.0 for seconds in ours):
+            found.append(TimeComparison(printed, ours))
+    return tuple(found)
+
+
+def _mean_of_unit(results: StudyResults, dataset: str, method: str) -> float:
+    """Return the mean time of the units in which a method was run; 0 if there are none."""
+    seconds = [
+        row["seconds_unit"]
+        for row in results.rows
+        if row["dataset"] == dataset and row["method"] == method and not row["failure"]
+    ]
+    return sum(seconds) / len(seconds) if seconds else 0.0
 
 
 def time_tables(results: StudyResults) -> tuple[tuple[TimeRow, ...], tuple[TimeRow, ...]]:
