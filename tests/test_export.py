@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.sparse import csr_array
 from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV
@@ -15,6 +16,7 @@ from polychotomy import (
     SVM,
     CodeCoupling,
     KernelLogisticRegression,
+    KernelMultinomialRegression,
     NestedDichotomies,
     OneVsOne,
     OneVsRest,
@@ -53,6 +55,8 @@ def difference(model, X=WINE, y=NAMES):
         SVM(kernel="poly", degree=2, coef0=1.0),
         SVM(kernel="laplacian"),
         SVM(kernel="sigmoid", gamma=0.01),
+        SVM(kernel="anova"),
+        LSSVM(kernel="anova"),
         KernelLogisticRegression(C=3),
         LSSVM(),
         LSSVM(kernel="poly", degree=2, coef0=1.0),
@@ -86,6 +90,17 @@ def test_calibrators_and_decoders(code, calibrator, decoder, tempering):
     clf = PolychotomyClassifier(SVM(C=3), code, calibrator, decoder, tempering=tempering)
     # Tempering multiplies the tolerance of the core's own iteration where p is small.
     assert difference(clf) < (1e-7 if tempering is None else 1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear", "poly", "anova"])
+def test_all_classes_together(kernel):
+    assert difference(KernelMultinomialRegression(C=10.0, kernel=kernel, landmarks=20)) < 1e-6
+
+
+def test_landmarks_of_sparse_inputs_are_refused():
+    clf = KernelMultinomialRegression(C=10.0).fit(csr_array(WINE), NAMES)
+    with pytest.raises(ExportError, match="sparse"):
+        to_onnx(clf, WINE[:3])
 
 
 @pytest.mark.parametrize("code", ["one_vs_one", "one_vs_rest", "minimal"])

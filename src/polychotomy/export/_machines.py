@@ -10,7 +10,7 @@ import numpy as np
 
 from ..calibration import Calibrator, NoCalibration, Platt, PooledPlatt
 from ..core.types import FloatArray
-from ..kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid
+from ..kernels import Anova, Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from ..machines.kernel_columns import FittedKernels
 from ..machines.lssvm.columns import FittedLSSVM, Piece
 from ..machines.lssvm.features import FittedFeatureLSSVM
@@ -50,6 +50,13 @@ def _(kernel: Laplacian, X: Tensor, Z: FloatArray) -> Tensor:
 
 
 @between.register
+def _(kernel: Anova, X: Tensor, Z: FloatArray) -> Tensor:
+    # A product by logarithms: the runtime has no product of doubles along an axis.
+    alike = (-kernel.gamma * (X.widened(1) - Z[None]).apply("Abs")).exp()
+    return ((1.0 + alike) * 0.5).log().sum(2).narrowed(2).exp()
+
+
+@between.register
 def _(kernel: Linear, X: Tensor, Z: FloatArray) -> Tensor:
     return X @ np.ascontiguousarray(Z.T)
 
@@ -66,7 +73,8 @@ def _(kernel: Sigmoid, X: Tensor, Z: FloatArray) -> Tensor:
     return inner.apply("Tanh")
 
 
-def _dense(inputs: Any) -> FloatArray:
+def dense_inputs(inputs: Any) -> FloatArray:
+    """Return the inputs of support vectors or landmarks as an array."""
     if inputs is None:
         raise ExportError("A precomputed kernel cannot be exported: it reads no inputs.")
     if hasattr(inputs, "toarray"):
@@ -85,7 +93,7 @@ def margins(fitted: Any, X: Tensor, with_own_probability: bool) -> GraphMargins:
 
 @margins.register
 def _(fitted: FittedKernels, X: Tensor, with_own_probability: bool) -> GraphMargins:
-    mean = between(fitted.kernel, X, _dense(fitted.support_inputs)) @ fitted.coefficients
+    mean = between(fitted.kernel, X, dense_inputs(fitted.support_inputs)) @ fitted.coefficients
     mean = mean + fitted.biases
     return GraphMargins(mean, mean.sigmoid() if with_own_probability else None)
 
@@ -119,13 +127,13 @@ def _(fitted: FittedFeatureLSSVM, X: Tensor, with_own_probability: bool) -> Grap
     order = np.argsort(np.concatenate([piece.columns for piece in fitted.pieces]))
     weights = np.concatenate([piece.coefficients for piece in fitted.pieces], axis=1)[:, order]
     biases = np.concatenate([piece.biases for piece in fitted.pieces])[order]
-    cross = between(fitted.kernel, X, _dense(fitted.landmarks.inputs))
+    cross = between(fitted.kernel, X, dense_inputs(fitted.landmarks.inputs))
     return GraphMargins(cross @ np.ascontiguousarray(weights) + biases)
 
 
 def _piece(piece: Piece, X: Tensor, with_variance: bool) -> GraphMargins:
     """Return the scores of some columns, and VANGESTEL (10)-(12) for rows of equal weight."""
-    inputs, kernel = _dense(piece.inputs), piece.kernel
+    inputs, kernel = dense_inputs(piece.inputs), piece.kernel
     cross = between(kernel, X, inputs)
     mean = cross @ piece.solution.coefficients + piece.solution.biases
     if not with_variance:

@@ -18,13 +18,14 @@ from ..ensemble.metric_classifier import MetricClassifier
 from ..ensemble.nested import NestedDichotomies
 from ..ensemble.pool import PolychotomyPool
 from ..ensemble.tempered_classifier import TemperedClassifier
+from ..multinomial import KernelMultinomialRegression
 from ..pipe.classifier import PolychotomyClassifier, pipe_of
 from ..probabilistic_svc import ProbabilisticSVC
 from ..tempering import StructuredTempering, Tempering
 from ._decoders import decoded
 from ._errors import ExportError
 from ._graph import OPSET, Tensor
-from ._machines import calibrated, margins, taken
+from ._machines import between, calibrated, dense_inputs, margins, taken
 
 
 @singledispatch
@@ -38,6 +39,13 @@ def probabilities(model: Any, X: Tensor) -> Tensor:
 @probabilities.register
 def _(model: ProbabilisticSVC, X: Tensor) -> Tensor:
     return probabilities(model.classifier_, X)
+
+
+@probabilities.register
+def _(model: KernelMultinomialRegression, X: Tensor) -> Tensor:
+    landmarks = model.landmarks_
+    columns = between(landmarks.kernel, X, dense_inputs(landmarks.inputs))
+    return (columns @ model.dual_coef_ + model.intercept_).softmax()
 
 
 @probabilities.register

@@ -26,8 +26,9 @@ def to_onnx(model: Any, X: ArrayLike, *, tolerance: float = 1e-6) -> Any:
     ----------
     model : estimator
         A fitted classifier with probabilities: `ProbabilisticSVC`, `PolychotomyClassifier` with
-        kernel machines, `MetricClassifier`, `NestedDichotomies` or `PolychotomyPool`, a search of
-        these, or a pipeline that ends in one and begins with transformers that skl2onnx converts.
+        kernel machines, `KernelMultinomialRegression`, `MetricClassifier`, `NestedDichotomies`
+        or `PolychotomyPool`, a search of these, or a pipeline that ends in one and begins with
+        transformers that skl2onnx converts.
     X : array-like of shape (n_rows, n_features)
         Rows on which the graph is compared with the model, training rows for example.
     tolerance : float, default=1e-6
