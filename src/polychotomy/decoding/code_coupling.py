@@ -87,4 +87,4 @@ class CodeCoupling(Decoder):
         if codebook.pairs is None or self.pull > native.LARGEST_PULL:
             return native.couple_code(r, codebook.matrix, pull=self.pull)
         pairs = canonical(r, codebook, 1.0)
-        return native.couple_hastie_tibshirani(pairs, tolerance=1e-10, pull=self.pull)
+        return native.couple_hastie_tibshirani(pairs, tolerance=1e-16, pull=self.pull)

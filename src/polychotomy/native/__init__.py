@@ -35,7 +35,7 @@ FloatArray = NDArray[np.float64]
 LARGEST_PULL = _core.LARGEST_PULL  # of the couplings of one-vs-one and one-vs-rest
 
 _CHUNK_ROWS = 65536
-# Coupling for any code takes a hundred times longer for a row.
+# Coupling for any code takes longer for a row, and other threads may want to be heard.
 _CODE_CHUNK_ROWS = 1024
 
 

@@ -1,6 +1,7 @@
 // All loops that are compiled once per instruction set; see lanes.hpp.
 #pragma once
 
+#include "code_coupling_lanes.hpp"
 #include "gaussian_lanes.hpp"
 #include "hastie_tibshirani_lanes.hpp"
 #include "held_out_lanes.hpp"
@@ -19,6 +20,7 @@ constexpr LaneFunctions functions(const char* name) {
     return {name,
             {pairwise::workspace, pairwise::wu_lin_weng, pairwise::markov,
              pairwise::hastie_tibshirani},
+            {code_coupling::workspace, code_coupling::couple},
             {platt::evaluate},
             {matrix::multiply_symmetric, matrix::subtract_product, matrix::subtract_square,
              matrix::multiply_rows, matrix::solve_forward, matrix::solve_backward},

@@ -1,6 +1,7 @@
 // The lane-parallel loops of all methods, and the choice of an instruction set.
 #pragma once
 
+#include "code_coupling.hpp"
 #include "gaussian_kernels.hpp"
 #include "held_out_kernels.hpp"
 #include "matrix_kernels.hpp"
@@ -15,6 +16,7 @@ namespace polychotomy {
 struct LaneFunctions {
     const char* name;
     PairwiseKernels pairwise;
+    CodeKernels code;
     PlattKernels platt;
     MatrixKernels matrix;
     SoftMaxKernels softmax;

@@ -2,30 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <numeric>
 #include <vector>
 
 #include "lane_functions.hpp"
+#include "workspace.hpp"
 
 namespace polychotomy {
-
-namespace {
-
-// Doubles aligned for the widest lanes.
-class Workspace {
-public:
-    explicit Workspace(size_t n) : memory_(n + 8) {}
-    double* data() {
-        const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
-        return memory_.data() + (64 - address % 64) % 64 / sizeof(double);
-    }
-
-private:
-    std::vector<double> memory_;
-};
-
-}    // namespace
 
 bool couple_wu_lin_weng(const Rows& rows) {
     Workspace workspace(lanes_in_use().pairwise.workspace(rows.n_classes));
