@@ -8,6 +8,7 @@ import polychotomy
 
 # All that the documentation has shown; names of `__all__` are checked in test_docstrings.py.
 PATHS = """
+    polychotomy.blocks Block RowBlocks
     polychotomy.calibration CALIBRATORS Calibrator Platt
     polychotomy.cli main
     polychotomy.codes CODES Code CustomCode DenseRandomCode ErrorCorrectingCode ExhaustiveCode

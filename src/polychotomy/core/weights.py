@@ -55,15 +55,16 @@ def row_weights(
         refuse_weightless_classes(weights, y, classes)
     if class_weight is None:
         return weights
-    return weights * _class_factors(class_weight, weights, y, classes)[y]
+    return weights * class_factors(class_weight, weights, y, classes)[y]
 
 
-def _class_factors(
+def class_factors(
     class_weight: Mapping[Any, float] | str,
     weights: FloatArray,
     y: IntArray,
     classes: NDArray[Any],
 ) -> FloatArray:
+    """Return the factor of every class behind a `class_weight`."""
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             raise ValueError(

@@ -9,7 +9,7 @@ from .distances import (
     squared_distances,
     squared_norms,
 )
-from .features import FeatureRows, FeatureSums, feature_sums
+from .features import FeatureRows, FeatureSums, Summing, feature_sums
 from .function import Function
 from .gaussian import Gaussian
 from .gram import BLOCK_ENTRIES, SharedRows, check_square, prepare_rows
@@ -44,6 +44,7 @@ __all__ = [
     "SharedRows",
     "Sigmoid",
     "StoppedError",
+    "Summing",
     "check_square",
     "choose_landmarks",
     "city_block_distances",

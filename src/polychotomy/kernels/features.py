@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -86,6 +87,102 @@ class FeatureSums:
 
 
 @dataclass(frozen=True)
+class Summing:
+    """How features are summed; all blocks of rows share it.
+
+    Parameters
+    ----------
+    landmarks : Landmarks
+        The landmarks.
+    dtype : dtype
+        The precision of the features of a block; sums are in double precision.
+
+    Notes
+    -----
+    If the factor L of the landmarks is well conditioned, the products of the kernel columns are
+    summed, and only their sums are multiplied by ``L^-1`` from both sides. That halves the time.
+    """
+
+    landmarks: Landmarks
+    dtype: np.dtype[Any]
+
+    @cached_property
+    def by_columns(self) -> bool:
+        """Whether kernel columns are summed in place of features."""
+        return self.landmarks.condition <= WELL_CONDITIONED[self.dtype]
+
+    @cached_property
+    def origin(self) -> FloatArray:
+        """The mean of the features of the landmarks."""
+        mean: FloatArray = self.landmarks.factor.mean(axis=0)
+        return mean
+
+    @cached_property
+    def shift(self) -> NDArray[Any]:
+        """The same for their kernel columns."""
+        return (self.landmarks.factor @ self.origin).astype(self.dtype)
+
+    def nothing(self, n_cells: int, n_groups: int) -> FeatureSums:
+        """Return the sums of no rows."""
+        m = len(self.landmarks)
+        return FeatureSums(np.zeros((n_cells, m, m)), np.zeros((n_groups, m)), self.origin)
+
+    def finish(self, totals: FeatureSums) -> None:
+        """Turn the sums over all blocks into those of features, in place."""
+        if self.by_columns:
+            for cell in totals.products:
+                cell[:] = _to_features(self.landmarks, cell)
+            totals.sums[:] = self.landmarks.from_columns(totals.sums)
+
+    def of_one_cell(
+        self, X: Any, rows: IntArray, groups: IntArray, weights: FloatArray | None
+    ) -> tuple[FloatArray, IntArray, FloatArray]:
+        """Sum over rows of one cell.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_all, n_features)
+            All rows.
+        rows, groups : ndarray of int
+            The rows to sum over, and their groups.
+        weights : ndarray of shape (n_rows,) or None
+            Their weights.
+
+        Returns
+        -------
+        products, present, sums : ndarray
+            The sum of the products, the groups that there are, and the sum of each.
+        """
+        landmarks, dtype = self.landmarks, self.dtype
+        m, step = len(landmarks), landmarks.block_rows
+        syrk = ssyrk if dtype == np.float32 else dsyrk
+        products = np.zeros((m, m))
+        present = np.unique(groups)
+        sums = np.zeros((len(present), m))
+        for start in range(0, len(rows), step):
+            block = slice(start, start + step)
+            values = landmarks.columns(X[rows[block]], dtype)
+            values -= self.shift
+            if not self.by_columns:
+                values = landmarks.from_columns(values)
+            if weights is not None:
+                values *= np.sqrt(weights[block]).astype(dtype)[:, None]
+            # LAPACK's columns are our rows: the upper triangle there is the lower one here.
+            products += syrk(1.0, values.T, lower=0).T
+            if weights is not None:
+                values *= np.sqrt(weights[block]).astype(dtype)[:, None]
+            # A product with indicators, because NumPy's sums over pieces were half of all time.
+            place = np.searchsorted(present, groups[block])
+            ones = np.ones(len(place), dtype=dtype)
+            shape = len(present), len(place)
+            indicators: Any = csr_array((ones, (place, np.arange(len(place)))), shape)
+            if len(present) <= FEW_GROUPS:
+                indicators = indicators.toarray()
+            sums += indicators @ values
+        return products, present, sums
+
+
+@dataclass(frozen=True)
 class _Chunk:
     """Rows of one cell, with their groups in ascending order."""
 
@@ -125,35 +222,21 @@ def feature_sums(
     Returns
     -------
     FeatureSums
-
-    Notes
-    -----
-    If the factor L of the landmarks is well conditioned, the products of the kernel columns are
-    summed, and only their sums are multiplied by ``L^-1`` from both sides. That halves the time.
     """
-    m, dtype = len(landmarks), landmarks.precision(X)
-    by_columns = landmarks.condition <= WELL_CONDITIONED[dtype]
-    origin = landmarks.factor.mean(axis=0)
-    shift = (landmarks.factor @ origin).astype(dtype)
-    totals = FeatureSums(np.zeros((int(cells.max()) + 1, m, m)), np.zeros((len(cells), m)), origin)
+    summing = Summing(landmarks, landmarks.precision(X))
+    totals = summing.nothing(int(cells.max()) + 1, len(cells))
 
     def work(chunk: _Chunk) -> tuple[_Chunk, FloatArray, IntArray, FloatArray]:
         places = slice(chunk.start, chunk.stop)
         own = None if weights is None else weights[rows[places]]
-        products, present, sums = _chunk_sums(
-            landmarks, X, rows[places], groups[places], own, by_columns, shift
-        )
-        return chunk, products, present, sums
+        return chunk, *summing.of_one_cell(X, rows[places], groups[places], own)
 
     with single_threaded_blas():
         chunks = _chunks(cells[groups], BLOCKS_A_CHUNK * landmarks.block_rows)
         for chunk, products, present, sums in in_order(work, chunks, n_threads):
             totals.products[chunk.cell] += products
             totals.sums[present] += sums
-        if by_columns:
-            for cell in totals.products:
-                cell[:] = _to_features(landmarks, cell)
-            totals.sums[:] = landmarks.from_columns(totals.sums)
+        summing.finish(totals)
     return totals
 
 
@@ -163,44 +246,6 @@ def _chunks(cells: IntArray, most: int) -> Iterator[_Chunk]:
     for first, last in pairwise(edges):
         for start in range(first, last, most):
             yield _Chunk(int(cells[first]), start, min(start + most, last))
-
-
-def _chunk_sums(
-    landmarks: Landmarks,
-    X: Any,
-    rows: IntArray,
-    groups: IntArray,
-    weights: FloatArray | None,
-    by_columns: bool,
-    shift: NDArray[Any],
-) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Return the products of a chunk, the groups in it, and their sums."""
-    m, step, dtype = len(landmarks), landmarks.block_rows, shift.dtype
-    syrk = ssyrk if dtype == np.float32 else dsyrk
-    products = np.zeros((m, m))
-    present = np.unique(groups)
-    sums = np.zeros((len(present), m))
-    for start in range(0, len(rows), step):
-        block = slice(start, start + step)
-        values = landmarks.columns(X[rows[block]], dtype)
-        values -= shift
-        if not by_columns:
-            values = landmarks.from_columns(values)
-        if weights is not None:
-            values *= np.sqrt(weights[block]).astype(dtype)[:, None]
-        # LAPACK's columns are our rows: the upper triangle there is the lower one here.
-        products += syrk(1.0, values.T, lower=0).T
-        if weights is not None:
-            values *= np.sqrt(weights[block]).astype(dtype)[:, None]
-        # A product with indicators, because NumPy's sums over pieces were half of all time.
-        place = np.searchsorted(present, groups[block])
-        ones = np.ones(len(place), dtype=dtype)
-        shape = len(present), len(place)
-        indicators: Any = csr_array((ones, (place, np.arange(len(place)))), shape)
-        if len(present) <= FEW_GROUPS:
-            indicators = indicators.toarray()
-        sums += indicators @ values
-    return products, present, sums
 
 
 def _to_features(landmarks: Landmarks, products: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ from .base import (
     LeftOut,
     Machine,
     TrainingOptions,
+    TrainsOnSums,
     fitted_types,
     guessed_seconds,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "LeftOut",
     "Machine",
     "TrainingOptions",
+    "TrainsOnSums",
     "fitted_types",
     "guessed_seconds",
 ]

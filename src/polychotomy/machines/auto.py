@@ -130,6 +130,24 @@ class AutoColumns:
         )
         return path
 
+    @property
+    def fit_sums(self) -> Any:
+        """The function that trains on sums; the attribute is missing if the machine has none."""
+        return self._columns(1).fit_sums
+
+    def landmarks_for_blocks(
+        self,
+        state: AutoRows,
+        labels: SignArray,
+        weights: FloatArray | None,
+        options: TrainingOptions,
+    ) -> Any:
+        """Choose the number of landmarks, and landmarks, on a sample of rows; never exact."""
+        self.solver.check_parameters()
+        trial = self._trial(state.X, labels, np.arange(len(labels)), weights, options)
+        columns = self._columns(trial.best_number(self.solver))
+        return columns.landmarks_for_blocks(state.state_of(columns), labels, weights, options)
+
     def training_margins(
         self,
         fitted: Any,
@@ -191,15 +209,25 @@ class AutoColumns:
         kind = kernel_class(self.solver.kernel)
         if len(rows) <= EXACT_ROWS or kind.is_precomputed or kind.is_indefinite:
             return None
-        random = np.random.default_rng(options.random_state or 0)
-        if labels.shape[1] > MOST_COLUMNS:
-            some = random.choice(labels.shape[1], size=MOST_COLUMNS, replace=False)
-            labels = labels[:, np.sort(some)]
-        trial = _Trial(X, labels, rows, weights, random)
+        trial = self._trial(X, labels, rows, weights, options)
         number = trial.best_number(self.solver)
         if not self.solver.exact_on_demand or len(rows) > MOST_EXACT_ROWS:
             return number
         return None if trial.exact_is_better(self.solver, number, len(rows)) else number
+
+    def _trial(
+        self,
+        X: Any,
+        labels: SignArray,
+        rows: IntArray,
+        weights: FloatArray | None,
+        options: TrainingOptions,
+    ) -> _Trial:
+        random = np.random.default_rng(options.random_state or 0)
+        if labels.shape[1] > MOST_COLUMNS:
+            some = random.choice(labels.shape[1], size=MOST_COLUMNS, replace=False)
+            labels = labels[:, np.sort(some)]
+        return _Trial(X, labels, rows, weights, random)
 
 
 @stored("columns.auto_leaving")

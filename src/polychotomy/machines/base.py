@@ -210,6 +210,25 @@ class LeavesOneOut(Protocol):
         ...
 
 
+class TrainsOnSums(Protocol):
+    """A machine that needs nothing of the rows but sums over their features.
+
+    It can be trained on rows that are read block by block, in one reading. Note: ask by
+    ``hasattr(machine, "fit_sums")``, which is right also where another machine decides.
+    """
+
+    def landmarks_for_blocks(
+        self, state: Any, labels: SignArray, weights: FloatArray | None, options: TrainingOptions
+    ) -> Any:
+        """Choose landmarks on a sample of rows."""
+        ...
+
+    @property
+    def fit_sums(self) -> Callable[..., list[Any]]:
+        """Train every column on every subset, from sums over all rows."""
+        ...
+
+
 @dataclass(frozen=True)
 class FoldMargins:
     """The margins of rows that machines were not trained on, fold by fold.

@@ -15,7 +15,10 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..blocks import RowBlocks
+from ..blocks.as_blocks import as_blocks
 from ..calibration import Calibrator
+from ..core.checks import listed
 from ..core.diagram import Diagram, box, in_turn
 from ..core.registry import stored
 from ..core.state import (
@@ -39,6 +42,7 @@ from .explanation import Explanation, binary_answers, class_ranking
 from .fitting import FittedPipe, calibrate_pipe, fit_pipe
 from .inputs import checked_inputs
 from .parts import Parts, check_together, resolve
+from .row_blocks import fit_on_blocks
 from .session import Session, restart, start
 from .training import BinaryMachines
 
@@ -217,14 +221,20 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
     ) -> Self:
         """Train the binary machines, and fit the calibrator and the decoder.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
-            The inputs.
+            The inputs. With a machine such as ``LSSVM(landmarks=1000)`` also rows that do not fit
+            into memory: a `polychotomy.blocks.RowBlocks`, which has the classes and weights with
+            it, or a Dask array or data frame.
         y : array-like of shape (n_rows,)
             The classes.
         sample_weight : array-like of shape (n_rows,), default=None
@@ -511,13 +521,17 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
     def _fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: Any,
         sample_weight: ArrayLike | None,
         fit_params: dict[str, Any],
         keep_out_of_fold: bool = False,
     ) -> FloatArray | None:
         before = dict(self.__dict__)
         try:
+            source = as_blocks(X, y, sample_weight)
+            if source is not None:
+                self._fit_blocks(source, fit_params, keep_out_of_fold)
+                return None
             session = start(self, X, y, sample_weight, fit_params)
             if keep_out_of_fold:
                 session = replace(session, parts=replace(session.parts, tempering=None))
@@ -528,6 +542,16 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
             self.__dict__ = before
             raise
         return pipe.out_of_fold
+
+    def _fit_blocks(
+        self, source: RowBlocks, fit_params: dict[str, Any], keep_out_of_fold: bool
+    ) -> None:
+        if keep_out_of_fold or fit_params:
+            what = "out-of-fold probabilities" if keep_out_of_fold else listed(fit_params, "and")
+            raise ValueError(f"Rows that are read in blocks do not go with {what}.")
+        session, pipe, n_rows = fit_on_blocks(self, source)
+        adopt(self, session, pipe)
+        self.n_rows_ = n_rows
 
     def _checked(self, X: Any) -> Any:
         return checked_inputs(self, self.parts_, X)

@@ -8,6 +8,7 @@ pool replaced the tempering by a spy to record the probabilities.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -149,14 +150,15 @@ def fit_pipe(
     learns = session.learns or keep_out_of_fold
     if searched is None and is_for_blocks(session):
         return _fit_blocked(session, session.split() if learns else [], keep_out_of_fold)
-    folds = None
+    folds: Sequence[BinaryMachines] | None
     if searched is None:
         splits = session.split() if learns else []
         check_memory(session, 1 + len(splits))
         machines, *folds = train(data, [data.rows, *(rows for rows, _ in splits)])
         scores = fold_scores(data, folds, splits)
     else:
-        machines, scores, splits = searched.machines, searched.scores, searched.splits
+        machines, folds = searched.machines, searched.folds
+        scores, splits = searched.scores, searched.splits
     pipe = FittedPipe(session.parts, data.codebook, machines, session.class_sizes, session.priors)
     if learns and session.prefit:
         return pipe

@@ -125,7 +125,7 @@ def split_rows(
 
     rows, y = data.rows, data.used_labels
     if isinstance(cv, Integral):
-        _check_number(int(cv), y, classes)
+        check_number(int(cv), np.bincount(y, minlength=len(classes)), classes)
         return data.stratified(int(cv))
     if hasattr(cv, "split"):
         params = {name: _cut(value, rows, len(data.y)) for name, value in split_params.items()}
@@ -143,10 +143,10 @@ def split_rows(
     return pairs
 
 
-def _check_number(n_splits: int, y: IntArray, classes: NDArray[Any]) -> None:
+def check_number(n_splits: int, sizes: IntArray, classes: NDArray[Any]) -> None:
+    """Refuse less than two folds, and warn of classes with fewer rows than folds."""
     if n_splits < 2:
         raise ValueError(f"cv must be at least 2 folds, got cv={n_splits}.")
-    sizes = np.bincount(y, minlength=len(classes))
     small = np.flatnonzero(sizes < n_splits)
     if len(small):
         noun = "Class" if len(small) == 1 else "Classes"

@@ -229,11 +229,14 @@ class Searched:
         The scores of rows by machines that did not see them.
     splits : list of (train, test)
         The folds of these scores.
+    folds : sequence of BinaryMachines, default=None
+        The machines of every fold, if they were kept.
     """
 
     machines: BinaryMachines
     scores: FloatArray
     splits: Splits
+    folds: Sequence[BinaryMachines] | None = None
 
 
 def try_path(

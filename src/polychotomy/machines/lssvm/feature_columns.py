@@ -75,15 +75,7 @@ class LSSVMFeatures:
         options: TrainingOptions,
     ) -> list[FittedFeatureLSSVM]:
         """Train every column on every subset of rows."""
-        C = self.settings.C
-
-        def solve(moments: Moments) -> Any:
-            return solve_by_evidence(moments) if isinstance(C, str) else solve_for(moments, C)
-
-        def piece(landmarks: Landmarks, columns: IntArray, moments: Moments) -> list[FeaturePiece]:
-            return [feature_piece(landmarks, columns, moments, *solve(moments))]
-
-        found = self._solve(state, labels, subsets, weights, options, piece)
+        found = self._solve(state, labels, subsets, weights, options, self._piece)
         return [fitted for (fitted,) in found]
 
     def held_out_path(
@@ -118,6 +110,29 @@ class LSSVMFeatures:
             )
             for k in range(len(values))
         ]
+
+    def landmarks_for_blocks(
+        self,
+        state: FeatureRows,
+        labels: SignArray,
+        weights: FloatArray | None,
+        options: TrainingOptions,
+    ) -> Landmarks:
+        """Choose the width and the landmarks on a sample of rows."""
+        self.settings.check_parameters()
+        return self._landmarks(state, labels, [np.arange(len(labels))], weights, options)
+
+    def fit_sums(
+        self,
+        landmarks: Landmarks,
+        layout: Layout,
+        sums: FeatureSums,
+        n_subsets: int,
+        n_threads: int,
+    ) -> list[FittedFeatureLSSVM]:
+        """Train every column on every subset, from sums over all rows."""
+        found = self._solve_sums(landmarks, layout, sums, n_subsets, n_threads, self._piece, 1)
+        return [fitted for (fitted,) in found]
 
     def training_margins(
         self,
@@ -164,6 +179,14 @@ class LSSVMFeatures:
             for places, block in zip(blocks, found, strict=True):
                 scores[places] = block
         return LeftOut(scores, np.ones(labels.shape[1], dtype=bool))
+
+    def _piece(
+        self, landmarks: Landmarks, columns: IntArray, moments: Moments
+    ) -> list[FeaturePiece]:
+        """Solve a binary problem for the C of the settings."""
+        C = self.settings.C
+        solved = solve_by_evidence(moments) if isinstance(C, str) else solve_for(moments, C)
+        return [feature_piece(landmarks, columns, moments, *solved)]
 
     def _margins(
         self,
