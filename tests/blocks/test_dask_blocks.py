@@ -17,7 +17,6 @@ import polychotomy as pc
 from polychotomy.blocks import RowBlocks, block, first_reading
 from polychotomy.blocks.cluster import DaskBlocks
 from polychotomy.blocks.first_reading import survey
-from study_tasks import wait_until
 
 X, Y = load_wine(return_X_y=True)
 ORDER = np.random.default_rng(3).permutation(len(Y))
@@ -129,19 +128,26 @@ def test_two_workers_one_of_which_dies(tmp_path):
     given, labels, weights = arrays(33, 13, 33)
     given = given.map_blocks(slow, dtype=given.dtype, meta=np.empty((0, 0)))
 
-    def kill():
-        wait_until(lambda: (marks / "victim").exists() and (marks / "victim").read_text())
-        os.kill(int((marks / "victim").read_text()), signal.SIGKILL)
+    done = threading.Event()
 
+    def kill():
+        while not done.wait(0.01):
+            if (marks / "victim").exists() and (victim := (marks / "victim").read_text()):
+                os.kill(int(victim), signal.SIGKILL)
+                return
+
+    killer = threading.Thread(target=kill)
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
         ) as cluster,
         distributed.Client(cluster),
     ):
-        killer = threading.Thread(target=kill)
         killer.start()
-        clf = pipe().fit(given, labels, sample_weight=weights)
-        killer.join()
+        try:
+            clf = pipe().fit(given, labels, sample_weight=weights)
+        finally:
+            done.set()
+            killer.join()
     assert (marks / "again").exists()
     assert np.array_equal(clf.predict_proba(X), p)
