@@ -84,7 +84,7 @@ class CodeCoupling(Decoder):
         return p
 
     def _couple(self, r: FloatArray, codebook: Codebook) -> tuple[FloatArray, int]:
-        if codebook.pairs is None or self.pull > native.LARGEST_PULL:
+        if codebook.pairs is None or not 0.0 < self.pull <= native.LARGEST_PULL:
             return native.couple_code(r, codebook.matrix, pull=self.pull)
         pairs = canonical(r, codebook, 1.0)
         return native.couple_hastie_tibshirani(pairs, tolerance=1e-16, pull=self.pull)
