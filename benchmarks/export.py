@@ -10,13 +10,13 @@ exported with the inputs' scaler, and compared on all rows. Processor time, one 
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
+from _table import write_table
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -26,6 +26,10 @@ from polychotomy.export import ExportError, check_against
 
 DATA = {"iris": (load_iris, 90), "wine": (load_wine, 100), "digits": (load_digits, 300)}
 PREDICTED = 2000
+WORDS = (
+    "ONNX graphs of all recipes with probabilities, by `benchmarks/export.py`: the largest "
+    "difference to the model, and rows predicted per second of processor time."
+)
 HEAD = [
     "recipe",
     "data",
@@ -89,15 +93,7 @@ def main() -> None:
             table.append(measure(name, data))
             print(" | ".join(str(cell) for cell in table[-1]), flush=True)
     if arguments.csv:
-        with arguments.csv.open("w", encoding="utf-8", newline="") as file:
-            words = (
-                "# ONNX graphs of all recipes with probabilities, by `benchmarks/export.py`: the "
-            )
-            words += (
-                "largest difference to the model, and rows predicted per second of processor time."
-            )
-            file.write(words + "\n")
-            csv.writer(file, lineterminator="\n").writerows([HEAD, *table])
+        write_table(arguments.csv, WORDS, HEAD, table)
 
 
 if __name__ == "__main__":

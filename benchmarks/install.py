@@ -11,7 +11,6 @@ are those of the installed files. imbalanced-learn is installed too; AutoGluon i
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import subprocess
@@ -22,6 +21,9 @@ from pathlib import Path
 from urllib.parse import unquote
 from urllib.request import Request, urlopen
 
+from _table import write_table
+
+WORDS = "Fresh environments without a compiler, by `benchmarks/install.py`."
 ROOT = Path(__file__).parents[1]
 HEAD = ["install", "packages", "megabytes", "seconds", "then"]
 ESTIMATORS = (
@@ -140,9 +142,7 @@ def main() -> None:
             table.append(run())
             print(" | ".join(table[-1]), flush=True)
     if arguments.csv:
-        with arguments.csv.open("w", encoding="utf-8", newline="") as file:
-            file.write("# Fresh environments without a compiler, by `benchmarks/install.py`.\n")
-            csv.writer(file, lineterminator="\n").writerows([HEAD, *table])
+        write_table(arguments.csv, WORDS, HEAD, table)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import stats
 
 from ..core import scores
+from ..core.checks import for_all_classes
 from ..core.types import FloatArray
 from ..execution.calls import Answer, Call
 from ..execution.deadline import Clock
@@ -53,12 +54,11 @@ def shuffled(material: Material, question: Question) -> FloatArray:
     rows = np.sort(random.permutation(len(split.test))[:MOST_ROWS])
     X, y = rows_of(material.X, split.test[rows]), split.y_test[rows]
     weights = None if split.test_weights is None else split.test_weights[rows]
-    known = np.searchsorted(split.labels, estimator.classes_)
 
     def nll(inputs: Any) -> float:
         ready = inputs if split.preprocessor is None else split.preprocessor.transform(inputs)
-        p = np.zeros((len(y), len(split.labels)))
-        p[:, known] = estimator.predict_proba(ready)
+        p = estimator.predict_proba(ready)
+        p = for_all_classes(p, estimator.classes_, split.labels, "The classifier")
         return float(scores.nll(p, y, weights))
 
     whole = nll(X)

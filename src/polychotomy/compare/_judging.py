@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from ..core import scores
+from ..core.checks import for_all_classes
 from ..core.types import FloatArray, IntArray
 from ..tuning.method_sweep import MethodSweep
 from ._candidates import Candidate, choose, prepared
@@ -288,10 +289,9 @@ def _judge_sweep(
 
 def _asked(estimator: Any, split: Split, start: float, parameters: dict[str, Any]) -> HeldOut:
     p = None
-    known = np.searchsorted(split.labels, estimator.classes_)
     if hasattr(estimator, "predict_proba"):
-        p = np.zeros((len(split.test), len(split.labels)))
-        p[:, known] = estimator.predict_proba(split.X_test)
+        p = estimator.predict_proba(split.X_test)
+        p = for_all_classes(p, estimator.classes_, split.labels, "The classifier")
         predicted = p.argmax(axis=1)
         p = p if p.size <= EXACT_CELLS else p.astype(np.float32)
     else:

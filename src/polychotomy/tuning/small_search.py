@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..core import scores
-from ..core.checks import one_of
+from ..core.checks import for_all_classes, one_of
 from ..core.registry import stored
 from ..core.state import INPUTS, Field, Instance, IsA, Labels
 from ..core.types import FloatArray, IntArray
@@ -198,8 +198,8 @@ class _Rows:
 
     def score(self, fitted: Any, test: IntArray) -> float:
         """Return the summed NLL of rows; classes that a fold has not seen have probability 0."""
-        p = np.zeros((len(test), len(self.classes)))
-        p[:, np.searchsorted(self.classes, fitted.classes_)] = fitted.predict_proba(self.X[test])
+        p = fitted.predict_proba(self.X[test])
+        p = for_all_classes(p, fitted.classes_, self.classes, "The classifier")
         return self.nll(p, test) * len(test)
 
     def nll(self, p: FloatArray, rows: Any) -> float:
