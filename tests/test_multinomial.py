@@ -52,7 +52,8 @@ def test_C_is_the_best_on_a_held_out_fifth():
     }
     assert losses[clf.C_] < min(losses.values()) + 0.05
     # The start does not matter: the fit with the chosen C alone has the same answer.
-    alone = Machine(C=clf.C_, landmarks=60).fit(many, y)
+    clf = Machine(landmarks=60, tol=1e-4).fit(many, y)
+    alone = Machine(C=clf.C_, landmarks=60, tol=1e-4).fit(many, y)
     np.testing.assert_allclose(clf.predict_proba(many), alone.predict_proba(many), atol=1e-3)
 
 
@@ -97,3 +98,45 @@ def test_too_few_steps_are_warned_of():
     X, y = load_wine(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match="did not converge in 2 steps"):
         pc.KernelMultinomialRegression(C=100.0, max_iter=2).fit(scale(X), y)
+
+
+@pytest.fixture
+def few_rows_for_C(monkeypatch):
+    for name, value in (("ROWS_FOR_C", 100), ("ROWS_FOR_C_A_LANDMARK", 1), ("GROWTH", 2)):
+        monkeypatch.setattr(f"polychotomy.multinomial.{name}", value)
+
+
+MANY, MANY_CLASSES = make_classification(
+    900, 6, n_informative=4, n_classes=3, flip_y=0.2, random_state=1
+)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_more_and_more_rows_end_at_the_solution_of_all(weighted, few_rows_for_C):
+    weights = np.random.default_rng(2).uniform(0.0, 2.0, 900).round(1) if weighted else None
+    clf = Machine(C=1.0, landmarks=40, tol=1e-6).fit(MANY, MANY_CLASSES, weights)
+    z = clf.landmarks_.features(MANY)
+    peer = LogisticRegression(C=1.0, solver="newton-cg", tol=1e-10, max_iter=1000)
+    peer.fit(z, MANY_CLASSES, sample_weight=weights)
+    np.testing.assert_allclose(clf.predict_proba(MANY), peer.predict_proba(z), atol=5e-6)
+
+
+def test_permuted_rows_give_the_same_model(few_rows_for_C):
+    order = np.random.default_rng(3).permutation(900)
+    one = Machine(landmarks=40, tol=1e-6).fit(MANY, MANY_CLASSES)
+    two = Machine(landmarks=40, tol=1e-6).fit(MANY[order], MANY_CLASSES[order])
+    assert one.C_ == two.C_
+    np.testing.assert_allclose(one.predict_proba(MANY), two.predict_proba(MANY), atol=1e-6)
+
+
+@pytest.mark.parametrize("memory_limit", [1.0, 1e9], ids=["computed", "kept"])
+def test_single_precision_is_near_double(memory_limit, few_rows_for_C, monkeypatch):
+    monkeypatch.setattr("polychotomy.machines.feature_passes.PASS_ENTRIES", 12_000)
+    single = MANY.astype(np.float32)
+    given = {"C": 10.0, "gamma": 0.5, "landmarks": 40, "memory_limit": memory_limit}
+    one = Machine(tol=1e-3, **given).fit(single, MANY_CLASSES)
+    assert one.landmarks_.precision(single) == np.float32
+    two = Machine(tol=1e-3, **given).fit(single.astype(float), MANY_CLASSES)
+    np.testing.assert_allclose(one.predict_proba(MANY), two.predict_proba(MANY), atol=2e-4)
+    threads = Machine(tol=1e-3, n_jobs=3, **given).fit(single, MANY_CLASSES)
+    assert np.array_equal(threads.predict_proba(MANY), one.predict_proba(MANY))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from copy import copy
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
@@ -17,14 +18,15 @@ from sklearn.utils.validation import validate_data
 
 from .core.answers import ProbabilityAnswers
 from .core.checks import check_sparse
+from .core.contents import sample_by_content
 from .core.math import softmax
 from .core.registry import stored
 from .core.state import Field, Number, Whole
 from .core.types import FloatArray, IntArray
 from .core.weights import class_numbers, row_weights
 from .kernels import FeatureRows, Landmarks, settle_kernel, settle_memory_limit
-from .machines.descent import minimise
-from .machines.feature_passes import Coordinates, Passes
+from .machines.descent import History, minimise
+from .machines.feature_passes import Passes, Whitening, scatter_of
 from .machines.kernel_machine import KERNEL_PARAMETERS, LANDMARK_PARAMETERS, MEMORY
 from .machines.landmark_scores import LANDMARK_STATE, LandmarkScores, landmark_seed
 from .machines.parameters import (
@@ -43,6 +45,11 @@ C_VALUES = tuple(10.0**power for power in range(-2, 4))
 # The largest curvature of the loss with respect to the score of one class.
 CURVATURE = 0.25
 SHARE_OF_TOLERANCE = 0.1
+# C is chosen on at most this many rows, or this many for each landmark. The fit on all rows starts
+# from them, by way of this many times as many, and so on.
+ROWS_FOR_C, ROWS_FOR_C_A_LANDMARK, GROWTH = 20_000, 10, 10
+# Larger values of C are not tried once the held-out loss has risen by this much.
+WORSE = 1e-3
 
 _RULES: Mapping[str, Rule] = {
     "C": one_of_these("held_out") | number(0.0),
@@ -73,6 +80,7 @@ class KernelMultinomialRegression(
     C : "held_out" or float, default="held_out"
         The weight of the errors. "held_out" takes the power of ten from 0.01 to 1000 with the
         smallest negative log-likelihood on a stratified fifth of the rows, and then trains on all.
+        It uses 20,000 rows, or 10 for each landmark, if there are more.
     kernel : {"rbf", "laplacian", "linear", "poly"} or callable, default="rbf"
         The kernel.
     sigma2 : float, default=None
@@ -88,7 +96,7 @@ class KernelMultinomialRegression(
         The number of landmarks; all rows are, if there are fewer.
     landmark_choice : {"pivoted_cholesky", "uniform", "k_means++"}, default="pivoted_cholesky"
         How landmarks are chosen: by randomly pivoted Cholesky, uniformly, or far from each other.
-    tol : float, default=1e-4
+    tol : float, default=1e-2
         The typical remaining error of a score.
     max_iter : int, default=200
         The largest number of steps for a value of C.
@@ -146,7 +154,7 @@ class KernelMultinomialRegression(
         coef0: float = 0.0,
         landmarks: int = 1000,
         landmark_choice: str = "pivoted_cholesky",
-        tol: float = 1e-4,
+        tol: float = 1e-2,
         max_iter: int = 200,
         memory_limit: float | None = None,
         random_state: Any = None,
@@ -193,25 +201,24 @@ class KernelMultinomialRegression(
         kernel = settle_kernel(
             self.kernel, X, self.sigma2, self.gamma, self.degree, self.coef0, weights
         )
+        seed = landmark_seed(self.random_state)
         landmarks = FeatureRows(self.kernel, X).landmarks(
-            kernel, self.landmarks, rows, self.landmark_choice, landmark_seed(self.random_state)
+            kernel, self.landmarks, rows, self.landmark_choice, seed
         )
-        problem = _Problem(self, landmarks, X, numbers, weights, rows, len(classes))
-        C, start = self._settle_C(problem, rows)
-        found = problem.solve(rows, C, start)
-        if not found.converged[0]:
+        problem = _Problem(self, landmarks, X, numbers, weights, rows, len(classes), seed)
+        C, found = self._solve(problem)
+        if not found.converged:
             warnings.warn(
                 f"The solver did not converge in {self.max_iter} steps; scale the inputs, or raise "
                 "max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        coefficients, biases = problem.linear(found.places[0])
         self.classes_, self.C_, self.landmarks_ = classes, C, landmarks
-        self.dual_coef_ = np.ascontiguousarray(coefficients)
+        self.dual_coef_ = np.ascontiguousarray(found.coefficients)
         # A number added to all biases changes nothing.
-        self.intercept_ = biases - biases.mean()
-        self.n_iter_ = int(found.iterations[0])
+        self.intercept_ = found.biases - found.biases.mean()
+        self.n_iter_ = found.n_iterations
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -229,26 +236,67 @@ class KernelMultinomialRegression(
         """
         return softmax(self.class_scores(X))
 
-    def _settle_C(self, problem: _Problem, rows: IntArray) -> tuple[float, FloatArray | None]:
-        """Return C, and the solution of other rows from which to start."""
-        if not isinstance(self.C, str):
-            return float(self.C), None
-        splits = problem.splits(rows)
+    def _solve(self, problem: _Problem) -> tuple[float, _Solution]:
+        """Return C and the solution, from solutions on more and more rows.
+
+        Note: some rows are weighted as if they were all. Then the objective is nearly the same, and
+        the steps on some rows tell its curvature: on all rows, half as many passes are left.
+        """
+        number = max(ROWS_FOR_C, ROWS_FOR_C_A_LANDMARK * len(problem.landmarks))
+        some = problem.sample(number)
+        C, start = (float(self.C), None) if self.C != "held_out" else self._held_out(some)
+        history = History(1, problem.n_classes * (len(problem.landmarks) + 1))
+        while some is not problem:
+            start = some.solve(some.rows, C, start, problem.total, history)
+            number *= GROWTH
+            some = problem.sample(number) if 2 * number < len(problem.rows) else problem
+        return C, problem.solve(problem.rows, C, start, problem.total, history)
+
+    def _held_out(self, problem: _Problem) -> tuple[float, _Solution | None]:
+        """Return the C with the smallest held-out loss, and its solution on the other rows.
+
+        Note: C rises as long as the loss falls, because each solution starts from the one before,
+        and large values take most steps. If it rises at once, C falls.
+        """
+        splits = problem.splits()
         if not splits:
             return 1.0, None
         train, test = splits[0]
-        best, start, chosen = np.inf, None, 1.0
-        last: FloatArray | None = None
-        for C in C_VALUES:
-            last = problem.solve(train, C, last).places
-            loss = problem.loss(test, last[0])
-            if loss < best:
-                best, start, chosen = loss, last, C
-        return chosen, start
+        tried: dict[float, tuple[float, _Solution]] = {}
+
+        def loss_at(C: float, start: _Solution | None) -> float:
+            found = problem.solve(train, C, start)
+            tried[C] = problem.loss(test, found), found
+            return tried[C][0]
+
+        middle = C_VALUES.index(1.0)
+        best = loss_at(1.0, None)
+        for values in (C_VALUES[middle + 1 :], C_VALUES[middle - 1 :: -1]):
+            last = tried[1.0]
+            for C in values:
+                loss = loss_at(C, last[1])
+                last = tried[C]
+                if loss > best + WORSE:
+                    break
+                best = min(best, loss)
+            if best < tried[1.0][0]:
+                break
+        C = min(tried, key=lambda value: tried[value][0])
+        return C, tried[C][1]
+
+
+class _Solution(NamedTuple):
+    """Weights of features and of kernel columns, of shape (n_landmarks, n_classes), and biases."""
+
+    weights: FloatArray
+    coefficients: FloatArray
+    biases: FloatArray
+    converged: bool
+    n_iterations: int
 
 
 class _Problem:
-    """Training rows of all classes, to be solved on some rows for some C."""
+    """Rows of all classes, to be solved on some of them for some C."""
 
     def __init__(
         self,
@@ -259,68 +307,111 @@ class _Problem:
         weights: FloatArray | None,
         rows: IntArray,
         n_classes: int,
+        seed: int,
     ) -> None:
-        self.machine, self.numbers, self.n_classes = machine, numbers, n_classes
-        self.X, self.given_weights = X, weights
-        self.weights = np.ones(len(numbers)) if weights is None else weights
-        room = settle_memory_limit(machine.memory_limit) / 2
-        self.passes = Passes(landmarks, X, rows, room, effective_n_jobs(machine.n_jobs))
-        self.coordinates = Coordinates.of(landmarks, X, rows, weights)
+        self.machine, self.landmarks, self.X, self.seed = machine, landmarks, X, seed
+        self.numbers, self.given_weights = numbers, weights
+        self.rows, self.n_classes = rows, n_classes
+        self.scatter, self.mean = scatter_of(landmarks, X, rows, weights)
 
-    def splits(self, rows: IntArray) -> Splits:
-        """Return five stratified folds of some rows."""
-        return FoldRows(self.X, self.numbers, rows, self.given_weights).stratified()
+    @cached_property
+    def passes(self) -> Passes:
+        """The kernel columns of the rows."""
+        room = settle_memory_limit(self.machine.memory_limit) / 2
+        n_threads = effective_n_jobs(self.machine.n_jobs)
+        return Passes(self.landmarks, self.X, self.rows, room, n_threads)
 
-    def solve(self, rows: IntArray, C: float, start: FloatArray | None) -> Any:
-        """Return the minimum for some rows."""
-        own = np.zeros(len(self.weights))
-        own[rows] = self.weights[rows]
-        curvature = np.array([CURVATURE * C * own.sum()])
-        scales = np.tile(self.coordinates.scales(curvature), self.n_classes)
+    def sample(self, number: int) -> _Problem:
+        """Return the problem of some of the rows, drawn by content."""
+        if len(self.rows) <= number:
+            return self
+        rows = sample_by_content(self.X, number, self.seed, self.rows, self.numbers)
+        part = copy(self)
+        part.__dict__.pop("passes", None)
+        part.rows = np.sort(rows)
+        return part
 
-        def evaluate(scaled: FloatArray, _: IntArray) -> tuple[FloatArray, FloatArray]:
-            unknowns = (scaled * scales).reshape(self.n_classes, -1)
-            coefficients, biases = self.coordinates.linear(unknowns)
+    def splits(self) -> Splits:
+        """Return five stratified folds of the rows."""
+        return FoldRows(self.X, self.numbers, self.rows, self.given_weights).stratified()
+
+    @property
+    def total(self) -> float:
+        """The total weight of the rows."""
+        return float(self._weights(self.rows).sum())
+
+    def solve(
+        self,
+        rows: IntArray,
+        C: float,
+        start: _Solution | None = None,
+        total: float | None = None,
+        history: History | None = None,
+    ) -> _Solution:
+        """Return the minimum for some rows, weighted to a total."""
+        own = self._weights(rows)
+        if total is not None:
+            own *= total / own.sum()
+        curvature = CURVATURE * C * float(own.sum())
+        whitening = Whitening.of(self.landmarks, self.scatter, self.mean, curvature)
+        passes, dtype = self.passes, self.passes.dtype
+
+        def evaluate(given: FloatArray, _: IntArray) -> tuple[FloatArray, FloatArray]:
+            unknowns = given.reshape(self.n_classes, -1)
+            weights, coefficients, biases = whitening.linear(unknowns)
+            single, shift = coefficients.astype(dtype), biases.astype(dtype)
 
             def block(rows: IntArray, columns: NDArray[Any]) -> Sequence[FloatArray]:
-                scores, v = columns @ coefficients + biases, C * own[rows]
-                place = np.arange(len(rows)), self.numbers[rows]
-                levels = logsumexp(scores, axis=1)
-                losses = v @ (levels - scores[place])
-                slopes = np.exp(scores - levels[:, None])
-                slopes[place] -= 1.0
-                slopes *= v[:, None]
-                return np.array([losses]), columns.T @ slopes, slopes.sum(axis=0)
+                v = C * own[rows]
+                losses, slopes = _losses(columns @ single + shift, self.numbers[rows])
+                slopes *= v.astype(dtype)[:, None]
+                return np.array([v @ losses]), slopes.T @ columns, slopes.sum(axis=0)
 
-            losses, of_columns, of_biases = self.passes.sum(block)
-            gradient = self.coordinates.gradient(of_columns, of_biases)
-            gradient[:, :-1] += unknowns[:, :-1]
-            value = losses + 0.5 * np.sum(unknowns[:, :-1] ** 2)
-            return value, gradient.reshape(1, -1) * scales
+            losses, of_columns, of_biases = passes.sum(block)
+            gradient = whitening.gradient(of_columns.T, of_biases, weights)
+            value = losses + 0.5 * np.sum(weights**2)
+            return value, gradient.reshape(1, -1)
 
-        first = np.zeros_like(scales) if start is None else start / scales
-        enough = SHARE_OF_TOLERANCE * self.machine.tol * np.sqrt(curvature)
-        found = minimise(evaluate, first, enough, self.machine.max_iter)
-        found.places[:] *= scales
-        return found
+        first = np.zeros((self.n_classes, len(self.landmarks) + 1))
+        if start is not None:
+            first = whitening.unknowns(start.weights, start.biases)
+        # In these coordinates, a step of length s changes scores by s / sqrt(curvature).
+        enough = np.array([SHARE_OF_TOLERANCE * self.machine.tol * np.sqrt(curvature)])
+        found = minimise(
+            evaluate, first.reshape(1, -1), enough, self.machine.max_iter, dtype, history
+        )
+        return _Solution(
+            *whitening.linear(found.places.reshape(self.n_classes, -1)),
+            bool(found.converged[0]),
+            int(found.iterations[0]),
+        )
 
-    def linear(self, unknowns: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the weights on kernel columns and the biases."""
-        return self.coordinates.linear(unknowns.reshape(self.n_classes, -1))
-
-    def loss(self, rows: IntArray, unknowns: FloatArray) -> float:
+    def loss(self, rows: IntArray, solution: _Solution) -> float:
         """Return the mean negative log-likelihood of some rows."""
-        coefficients, biases = self.linear(unknowns)
-        inside = np.zeros(len(self.numbers), dtype=bool)
-        inside[rows] = True
+        own = self._weights(rows)
+        single = solution.coefficients.astype(self.passes.dtype)
 
         def block(rows: IntArray, columns: NDArray[Any]) -> Sequence[FloatArray]:
-            own = rows[inside[rows]]
-            if not len(own):
-                return [np.zeros(2)]
-            scores = columns[inside[rows]] @ coefficients + biases
-            left = logsumexp(scores, axis=1) - scores[np.arange(len(own)), self.numbers[own]]
-            return [np.array([self.weights[own] @ left, self.weights[own].sum()])]
+            losses, _ = _losses(columns @ single + solution.biases, self.numbers[rows])
+            return [np.array(own[rows] @ losses)]
 
-        total, weight = self.passes.sum(block)[0]
-        return float(total / weight)
+        return float(self.passes.sum(block)[0] / own.sum())
+
+    def _weights(self, rows: IntArray) -> FloatArray:
+        """Return the weights of all rows, 0 for those that are not among some rows."""
+        own = np.zeros(len(self.numbers))
+        own[rows] = 1.0 if self.given_weights is None else self.given_weights[rows]
+        return own
+
+
+def _losses(scores: NDArray[Any], numbers: IntArray) -> tuple[FloatArray, NDArray[Any]]:
+    """Return the negative log-likelihood of rows, and its slopes by their scores, in place."""
+    place = np.arange(len(numbers)), numbers
+    scores -= scores.max(axis=1, keepdims=True)
+    right = scores[place].astype(np.float64)
+    slopes = np.exp(scores, out=scores)
+    totals = slopes.sum(axis=1)
+    slopes /= totals[:, None]
+    slopes[place] -= 1.0
+    losses: FloatArray = np.log(totals.astype(np.float64)) - right
+    return losses, slopes

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.kernel_approximation import Nystroem
 
+from polychotomy.core.contents import sample_by_content
 from polychotomy.kernels import (
     Function,
     Gaussian,
@@ -159,3 +160,44 @@ def test_kernels_without_features_are_refused():
         choose_landmarks(Linear(), np.zeros((5, 2)), 5)
     with pytest.raises(ValueError, match="landmark_choice"):
         choose_landmarks(Linear(), X, 5, choice="best")
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("make", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+def test_permuted_rows_have_the_same_landmarks(make, choice, monkeypatch):
+    monkeypatch.setattr("polychotomy.kernels.landmarks.MOST_CANDIDATES", 70)
+    order = np.random.default_rng(8).permutation(len(X))
+    one = choose_landmarks(Gaussian(0.2), make(X), 10, choice=choice, seed=3)
+    two = choose_landmarks(Gaussian(0.2), make(X[order]), 10, choice=choice, seed=3)
+    assert one.rows.tolist() == order[two.rows].tolist()
+    assert np.array_equal(one.factor, two.factor)
+    other = choose_landmarks(Gaussian(0.2), make(X), 10, choice=choice, seed=4)
+    assert set(other.rows) != set(one.rows)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    values=st.lists(st.integers(0, 4), min_size=1, max_size=40),
+    number=st.integers(0, 45),
+    seed=st.integers(0, 99),
+)
+def test_samples_by_content_do_not_depend_on_the_order(values, number, seed):
+    rows, random = np.array(values, dtype=float)[:, None], np.random.default_rng(seed)
+    classes = random.integers(0, 3, len(rows))
+    order = random.permutation(len(rows))
+    one = sample_by_content(rows, number, seed, ties=classes)
+    two = sample_by_content(rows[order], number, seed, ties=classes[order])
+    assert len(set(one)) == len(one) == min(number, len(rows))
+    assert rows[one].tolist() == rows[order][two].tolist()
+    assert classes[one].tolist() == classes[order][two].tolist()
+
+
+def test_samples_by_content_are_of_some_rows_and_take_a_share_of_copies():
+    rows = np.repeat(np.arange(4.0), 500)[:, None]
+    drawn = sample_by_content(rows, 400, 1)
+    counts = np.bincount(rows[drawn, 0].astype(int))
+    assert (np.abs(counts - 100) < 40).all()
+    some = np.arange(100, 900)
+    assert set(sample_by_content(rows, 50, 1, some)) <= set(some)
+    # Objects that show only their addresses are drawn as they stand.
+    assert len(sample_by_content(np.array([object() for _ in range(9)]), 4)) == 4

@@ -58,3 +58,30 @@ def test_shapes_are_checked():
         _core.gaussian_of_distances(square, np.ones((2, 3)), 1.0, 1)
     with pytest.raises(ValueError, match="n_threads"):
         _core.gaussian_of_distances(square, square.copy(), 1.0, 0)
+
+
+@pytest.mark.parametrize("baseline", [False, True])
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (5, 7), (40, 123)])
+def test_single_precision_kernels_of_products(shape, baseline):
+    random = np.random.default_rng(1)
+    products = random.uniform(-60.0, 3.0, shape).astype(np.float32)
+    rows, columns = (random.uniform(0.0, 20.0, n).astype(np.float32) for n in shape)
+    exact = np.exp(np.minimum((products - rows[:, None]) - columns, 0.0).astype(np.float64))
+    _core.use_baseline_lanes(baseline)
+    try:
+        _core.gaussian_of_single_products(products, rows, columns)
+    finally:
+        _core.use_baseline_lanes(False)
+    np.testing.assert_allclose(products, exact, rtol=2e-7, atol=2e-38)
+
+
+def test_single_precision_kernels_at_the_ends():
+    products = np.array([[0.0, 1e-6, 5.0, -86.9, -87.1, -1e30, -np.inf, np.nan]], dtype=np.float32)
+    zeros = np.zeros(8, dtype=np.float32)
+    _core.gaussian_of_single_products(products, zeros[:1], zeros)
+    assert products[0, :3].tolist() == [1.0, 1.0, 1.0]
+    assert 0.0 < products[0, 3] < 1e-37
+    assert products[0, 4:7].tolist() == [0.0, 0.0, 0.0]
+    assert np.isnan(products[0, 7])
+    with pytest.raises(ValueError, match="column term"):
+        _core.gaussian_of_single_products(products, zeros, zeros[:1])

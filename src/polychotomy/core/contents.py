@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from .rows import AnyRows
-from .types import FloatArray
+from .types import FloatArray, IntArray
 
 Keys = NDArray[np.uint64]
 
@@ -96,6 +96,65 @@ def content_uniforms(X: NDArray[Any], seed: int) -> FloatArray:
     seeds = _mixed(np.array([seed], dtype=np.uint64))
     u: FloatArray = (_mixed(exact ^ seeds) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return u
+
+
+def sample_by_content(
+    X: Any,
+    number: int,
+    seed: int = 0,
+    rows: IntArray | None = None,
+    ties: NDArray[Any] | None = None,
+) -> IntArray:
+    """Draw rows without replacement, the same ones wherever the rows stand.
+
+    Note: every row has a random number made of its content, and the smallest are drawn. Copies of
+    a row have different numbers: with the same one, all copies would be drawn, or none.
+
+    Parameters
+    ----------
+    X : ndarray, CSR matrix, list, data frame or AnyRows
+        All rows.
+    number : int
+        How many to draw; all, if there are fewer.
+    seed : int, default=0
+        Other seeds draw other rows.
+    rows : ndarray of int, default=None
+        The rows to draw from; by default all.
+    ties : ndarray of shape (n_all,) or (n_all, n_columns), default=None
+        Numbers that tell copies apart, such as their classes.
+
+    Returns
+    -------
+    drawn : ndarray of int
+        Row numbers, in a random order that depends on the content.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polychotomy.core.contents import sample_by_content
+    >>> X = np.arange(100.0)[:, None]
+    >>> first, second = sample_by_content(X, 5), sample_by_content(X[::-1], 5)
+    >>> bool((X[first] == X[::-1][second]).all())
+    True
+    """
+    n_all = X.shape[0] if hasattr(X, "shape") else len(X)
+    rows = np.arange(n_all) if rows is None else rows
+    keys = content_keys(X if len(rows) == n_all else X[rows])
+    if keys is None:
+        drawn: IntArray = np.random.default_rng(seed).permutation(rows)[:number]
+        return drawn
+    first = keys[0]
+    order = np.argsort(first, kind="stable")
+    same = first[order[1:]] == first[order[:-1]]
+    numbers = first ^ _mixed(np.array([seed], dtype=np.uint64))
+    if same.any():
+        own = () if ties is None else (content_keys(ties[rows]) or ())
+        order = np.lexsort((*own[::-1], *keys[::-1]))
+        starts = np.maximum.accumulate(np.where(np.r_[True, ~same], np.arange(len(rows)), 0))
+        numbers[order] += _mixed((np.arange(len(rows)) - starts).astype(np.uint64))
+    numbers = _mixed(numbers)
+    found: IntArray = rows[np.argsort(numbers, kind="stable")[:number]]
+    return found
 
 
 def _dense_keys(X: NDArray[Any]) -> tuple[Keys, Keys]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 FAR_FROM_ZERO = 1e6
 # The same in single precision, with rows moved to the origin.
 FAR_IN_SINGLE = 1e2
+# The number of rows whose kernel is computed together in single precision.
+ROWS_IN_CACHE = 256
 
 
 def exponential_of(distances: FloatArray, gamma: float, n_threads: int = 1) -> FloatArray:
@@ -68,15 +70,20 @@ class Gaussian(Kernel):
         return exponential_of(squared_distances(X, Z), self.gamma)
 
     def between_single(self, X: Any, Z: Any) -> NDArray[np.float32]:
-        """Return the kernel between rows in single precision, from one matrix product."""
+        """Return the kernel between rows in single precision, from products of small blocks."""
         # The kernel does not depend on the origin, and rounding is smallest near it.
         origin = Z.mean(axis=0)
-        X, Z, gamma = X - origin, Z - origin, np.float32(self.gamma)
-        kernel: NDArray[np.float32] = X @ (2 * gamma * Z).T
-        kernel -= gamma * np.einsum("ij,ij->i", X, X)[:, None]
-        kernel -= gamma * np.einsum("ij,ij->i", Z, Z)
-        np.minimum(kernel, 0, out=kernel)
-        return np.exp(kernel, out=kernel)
+        Z, gamma = Z - origin, np.float32(self.gamma)
+        factors, terms = (2 * gamma * Z).T, gamma * np.einsum("ij,ij->i", Z, Z)
+        kernel = np.empty((len(X), len(Z)), dtype=np.float32)
+        # Blocks that stay in the processor's cache until their exponentials are there.
+        for start in range(0, len(X), ROWS_IN_CACHE):
+            block = kernel[start : start + ROWS_IN_CACHE]
+            rows = X[start : start + ROWS_IN_CACHE] - origin
+            np.matmul(rows, factors, out=block)
+            own = gamma * np.einsum("ij,ij->i", rows, rows)
+            _core.gaussian_of_single_products(block, own, terms)
+        return kernel
 
     def single_is_safe(self, Z: Any) -> bool:
         """Whether squared distances keep enough digits in single precision."""

@@ -12,6 +12,7 @@ from scipy.linalg import solve_triangular
 from scipy.sparse import issparse
 
 from ..core.checks import one_of
+from ..core.contents import sample_by_content
 from ..core.registry import stored
 from ..core.state import Array, Field, Holds, Indices, Inputs, Sizes, require
 from ..core.types import FloatArray, IntArray
@@ -19,7 +20,7 @@ from .base import Kernel
 from .landmark_choice import CHOICES
 
 # Landmarks are chosen among at most this many rows, or this many times their number.
-MOST_CANDIDATES, CANDIDATES_A_LANDMARK = 20_000, 5
+MOST_CANDIDATES, CANDIDATES_A_LANDMARK = 10_000, 5
 # Blocks of kernel columns have about this many numbers, so that they stay near the processor.
 BLOCK_ENTRIES = 1 << 23
 # Below these condition numbers of the factor, the products of kernel columns are as good as those
@@ -189,8 +190,9 @@ def choose_landmarks(
 ) -> Landmarks:
     """Choose landmarks among some rows.
 
-    Note: they are chosen among at most 20,000 rows, or five times their number, drawn at random.
-    Randomly pivoted Cholesky on a million rows would take as long as everything else together.
+    Note: they are chosen among at most 10,000 rows, or five times their number, drawn at random by
+    their content, so that permuted rows have the same landmarks. Randomly pivoted Cholesky on a
+    million rows would take as long as everything else together.
 
     Parameters
     ----------
@@ -222,10 +224,8 @@ def choose_landmarks(
     one_of(choice, "landmark_choice", CHOICES)
     refuse_without_landmarks(kernel)
     random = np.random.default_rng(seed)
-    rows = np.arange(X.shape[0]) if rows is None else rows
     most = max(MOST_CANDIDATES, CANDIDATES_A_LANDMARK * number)
-    if len(rows) > most:
-        rows = np.sort(random.choice(rows, size=most, replace=False))
+    rows = sample_by_content(X, most, seed, rows)
     candidates = X[rows]
     if candidates.dtype != np.float64:
         candidates = candidates.astype(np.float64)

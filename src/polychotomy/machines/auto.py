@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from ..core.contents import sample_by_content
 from ..core.margins import Margins
 from ..core.registry import stored
 from ..core.state import Field, Holds
@@ -223,11 +224,12 @@ class AutoColumns:
         weights: FloatArray | None,
         options: TrainingOptions,
     ) -> _Trial:
-        random = np.random.default_rng(options.random_state or 0)
+        seed = options.random_state or 0
         if labels.shape[1] > MOST_COLUMNS:
+            random = np.random.default_rng(seed)
             some = random.choice(labels.shape[1], size=MOST_COLUMNS, replace=False)
             labels = labels[:, np.sort(some)]
-        return _Trial(X, labels, rows, weights, random)
+        return _Trial(X, labels, rows, weights, seed)
 
 
 @stored("columns.auto_leaving")
@@ -260,9 +262,9 @@ class _Trial:
         labels: SignArray,
         rows: IntArray,
         weights: FloatArray | None,
-        random: np.random.Generator,
+        seed: int,
     ) -> None:
-        self.order = random.permutation(rows)[:ROWS_FOR_NUMBER]
+        self.order = sample_by_content(X, ROWS_FOR_NUMBER, seed, rows, labels)
         self.X, self.labels = X[self.order], labels[self.order]
         self.weights = None if weights is None else weights[self.order]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,8 @@ MEMORY = 20
 # A step must achieve this share of the decrease that its slope predicts.
 SHARE_OF_SLOPE = 1e-4
 MOST_HALVINGS = 30
-# Rounding of an objective hides decreases below this share of it.
-ROUNDING = 1e-13
+# Rounding of an objective hides decreases below this share of it, by the precision of its terms.
+ROUNDING = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-7}
 
 Evaluate = Callable[[FloatArray, IntArray], tuple[FloatArray, FloatArray]]
 
@@ -45,7 +46,12 @@ class Minima:
 
 
 def minimise(
-    evaluate: Evaluate, start: FloatArray, enough: FloatArray, max_iterations: int
+    evaluate: Evaluate,
+    start: FloatArray,
+    enough: FloatArray,
+    max_iterations: int,
+    precision: Any = np.float64,
+    history: History | None = None,
 ) -> Minima:
     """Minimise convex problems together.
 
@@ -60,6 +66,10 @@ def minimise(
         The length of the gradient at which a problem is solved.
     max_iterations : int
         The largest number of steps.
+    precision : dtype, default=float64
+        The precision of the terms of objectives.
+    history : History, default=None
+        The past steps of nearly the same problems; those of these problems are added.
 
     Examples
     --------
@@ -71,9 +81,9 @@ def minimise(
     array([[1., 1., 1.],
            [1., 1., 1.]])
     """
-    x = start.copy()
+    x, rounding = start.copy(), ROUNDING[np.dtype(precision)]
     values, gradients = evaluate(x, np.arange(len(x)))
-    history = _History(*x.shape)
+    history = History(*x.shape) if history is None else history
     stuck = np.zeros(len(x), dtype=bool)
     iterations = np.zeros(len(x), dtype=np.intp)
     for _ in range(max_iterations):
@@ -89,7 +99,7 @@ def minimise(
             tried = x[problems] + lengths[left, None] * direction[left]
             new_values, new_gradients = evaluate(tried, problems)
             allowed = values[problems] + SHARE_OF_SLOPE * lengths[left] * slope[left]
-            fine = new_values <= allowed + ROUNDING * np.abs(values[problems])
+            fine = new_values <= allowed + rounding * np.abs(values[problems])
             done = problems[fine]
             history.add(done, tried[fine] - x[done], new_gradients[fine] - gradients[done])
             x[done], values[done] = tried[fine], new_values[fine]
@@ -105,8 +115,14 @@ def minimise(
     return Minima(x, small, iterations)
 
 
-class _History:
-    """Past steps and changes of the gradient of all problems, oldest first."""
+class History:
+    """Past steps and changes of the gradient of all problems, oldest first.
+
+    Parameters
+    ----------
+    n_problems, n_unknowns : int
+        The numbers of problems and of their unknowns.
+    """
 
     def __init__(self, n_problems: int, n_unknowns: int) -> None:
         self.shape = n_problems, n_unknowns

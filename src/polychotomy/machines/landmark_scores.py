@@ -16,6 +16,8 @@ from ..core.types import FloatArray
 from ..kernels import Landmarks
 from .feature_blocks import in_blocks
 
+# Blocks of kernel columns have about this many numbers.
+SCORE_ENTRIES = 1 << 20
 # What such a classifier learns, and so what a model file may hold.
 LANDMARK_STATE: dict[str, Field] = {
     **INPUTS,
@@ -64,11 +66,15 @@ class LandmarkScores:
         """
         check_is_fitted(self, "classes_")
         check_sparse(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        blocks = in_blocks(np.arange(X.shape[0]), self.landmarks_.block_rows)
+        dtypes = [np.float64, np.float32]
+        X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
+        # Rows in single precision are answered in it, where machines are trained in it, too.
+        precision = self.landmarks_.precision(X)
+        weights = self.dual_coef_.astype(precision)
+        blocks = in_blocks(np.arange(X.shape[0]), max(1, SCORE_ENTRIES // len(weights)))
         with single_threaded_blas():
             found = in_order(
-                lambda rows: self.landmarks_.columns(X[rows]) @ self.dual_coef_,
+                lambda rows: (self.landmarks_.columns(X[rows], precision) @ weights).astype(float),
                 blocks,
                 effective_n_jobs(self.n_jobs),
             )

@@ -66,6 +66,9 @@ def inspect_gram(
 def gaussian_of_distances(
     distances: NDArray[float64], kernel: NDArray[float64], gamma: float, n_threads: int
 ) -> None: ...
+def gaussian_of_single_products(
+    products: NDArray[float32], row_terms: NDArray[float32], column_terms: NDArray[float32]
+) -> None: ...
 def solve_svm(
     gram: NDArray[float64] | NDArray[float32],
     largest_entry: float,

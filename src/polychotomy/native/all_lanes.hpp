@@ -26,7 +26,8 @@ constexpr LaneFunctions functions(const char* name) {
              matrix::multiply_rows, matrix::solve_forward, matrix::solve_backward},
             {softmax::evaluate, softmax::add_products, softmax::multiply},
             {held_out::combine},
-            {gaussian::of_products, gaussian::of_distances},
+            {gaussian::of_products, gaussian::of_distances,
+             gaussian::of_single_products},
             svm::passes<float>(),
             svm::passes<double>()};
 }

@@ -3,6 +3,7 @@
 #include "bindings.hpp"
 
 #include "gram.hpp"
+#include "lane_functions.hpp"
 #include "svm.hpp"
 #include "svm_constants.hpp"
 
@@ -41,6 +42,18 @@ void gaussian_of_distances(const Array<const double, 2>& distances, const Array<
         return polychotomy::gaussian_of_distances(distances.data(), kernel.data(), kernel.size(),
                                                   gamma, n_threads, python_was_interrupted);
     });
+}
+
+void gaussian_of_single_products(const Array<float, 2>& products,
+                                 const Array<const float, 1>& row_terms,
+                                 const Array<const float, 1>& column_terms) {
+    require(products.shape(0) == row_terms.shape(0) && products.shape(1) == column_terms.shape(0),
+            "products must have a row for every row term, and a column for every column term.");
+    const SingleGaussianProducts given = {products.data(), products.shape(0), products.shape(1),
+                                          row_terms.data(), column_terms.data()};
+    // Callers give small blocks, several at a time from threads of their own.
+    nb::gil_scoped_release unlocked;
+    lanes_in_use().gaussian.of_single_products(given);
 }
 
 template <class T>
@@ -107,6 +120,8 @@ void bind_svm(nb::module_& module) {
     face::define_for<float>(module);
     module.def("gaussian_of_distances", &face::gaussian_of_distances, "distances"_a.noconvert(),
                "kernel"_a.noconvert(), "gamma"_a, "n_threads"_a);
+    module.def("gaussian_of_single_products", &face::gaussian_of_single_products,
+               "products"_a.noconvert(), "row_terms"_a.noconvert(), "column_terms"_a.noconvert());
     module.attr("SVM_CONVERGED") = static_cast<int>(SvmStatus::converged);
     module.attr("SVM_ITERATION_LIMIT") = static_cast<int>(SvmStatus::iteration_limit);
     module.attr("SVM_UNTRAINED") = static_cast<int>(SvmStatus::untrained);

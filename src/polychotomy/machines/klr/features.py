@@ -110,10 +110,11 @@ def _solve(
         def block(rows: IntArray, columns: NDArray[Any]) -> tuple[FloatArray, ...]:
             signs = labels[np.ix_(rows, column)].astype(np.float64)
             own = C * sizes[np.ix_(subset, rows)].T * np.abs(signs)
-            margins = signs * (columns @ coefficients + biases)
+            margins = signs * (columns @ coefficients.astype(passes.dtype) + biases)
             slopes = -own * signs * expit(-margins)
             losses = np.sum(own * np.logaddexp(0.0, -margins), axis=0)
-            return losses, columns.T @ slopes, slopes.sum(axis=0)
+            of_columns = columns.T @ slopes.astype(passes.dtype)
+            return losses, of_columns, slopes.sum(axis=0)
 
         losses, of_columns, of_biases = passes.sum(block)
         gradient = coordinates.gradient(of_columns, of_biases)
@@ -123,5 +124,5 @@ def _solve(
 
     # In these coordinates, a step of length s changes scores by s / sqrt(curvature) in the mean.
     enough = SHARE_OF_TOLERANCE * tolerance * np.sqrt(curvature)
-    found = minimise(evaluate, start / scales, enough, max_iterations)
+    found = minimise(evaluate, start / scales, enough, max_iterations, passes.dtype)
     return Minima(found.places * scales, found.converged, found.iterations)

@@ -10,6 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from ...core.contents import sample_by_content
 from ...core.margins import Margins
 from ...core.registry import stored
 from ...core.state import Field, Holds
@@ -295,12 +296,11 @@ class LSSVMFeatures:
         weights: FloatArray | None,
         seed: int,
     ) -> Kernel:
-        random = np.random.default_rng(seed)
-        if len(rows) > ROWS_FOR_WIDTH:
-            rows = np.sort(random.choice(rows, size=ROWS_FOR_WIDTH, replace=False))
-        few = rows
+        drawn = rows
         if len(rows) > ROWS_FOR_MEDIAN:
-            few = np.sort(random.choice(rows, size=ROWS_FOR_MEDIAN, replace=False))
+            drawn = sample_by_content(state.X, ROWS_FOR_WIDTH, seed, rows, labels)
+            rows = np.sort(drawn)
+        few = np.sort(drawn[:ROWS_FOR_MEDIAN])
         layout = lay_out(labels, [rows], weights)
         number, choice = int(self.settings.landmarks), self.settings.landmark_choice
 
