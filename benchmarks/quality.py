@@ -7,7 +7,10 @@ result is written to a file of JSON lines at once, and what is there already is 
 so that the work can be done in pieces:
 
     python benchmarks/quality.py --sets glass wine --methods LS2 POOL --partitions 3
+    python benchmarks/quality.py --ablation         # POOL, and without what it has
     python benchmarks/quality.py --table            # of what is there
+    python benchmarks/quality.py --against stack    # is POOL ahead of it?
+    python benchmarks/quality.py --write            # results/quality.csv and the table in the docs
     python benchmarks/quality.py --time             # where the time goes, beside GridSearchCV(SVC)
 """
 
@@ -15,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import warnings
 from pathlib import Path
 from time import perf_counter, process_time
@@ -31,11 +35,23 @@ from threadpoolctl import threadpool_limits
 
 import polychotomy
 from polychotomy.compare import Conditions, candidates
+from polychotomy.ensemble.members import member_probabilities
 
 N_PARTITIONS, MOST_ROWS, MOST_TEST_ROWS = 10, 800, 3000
 DECADES = 10.0 ** np.arange(-3, 4)
 FOLDS = StratifiedKFold(5)
 FIGURES = ("error", "nll", "brier", "calibration", "seconds")
+# Pools of some of POOL's members, which are fitted once for all of them.
+ABLATION = {
+    "POOL": (),
+    "POOL, without trees": ("trees",),
+    "POOL, without ANOVA": ("logistic anova",),
+    "POOL, without both": ("trees", "logistic anova"),
+}
+HERE = Path(__file__).parent
+KEPT = HERE / "results" / "quality.csv"
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+BEGIN, END = "<!-- quality.py: from here -->\n", "<!-- quality.py: to here -->\n"
 
 
 def tuned_svc(X, y):
@@ -130,58 +146,175 @@ def figures(p, truth):
 def run(options):
     """Compute what is not there yet."""
     done = {key_of(line) for line in read(options.results)}
-    for name in options.sets:
-        X, y = load(name)
-        for number in range(options.partitions):
-            for method in options.methods:
-                key = (name, number, method, options.most_rows)
-                if key in done:
+    for number in range(options.first, options.partitions):
+        for name in options.sets:
+            X = None
+            for method in ["POOL"] if options.ablation else options.methods:
+                if (name, number, method, options.most_rows) in done:
                     continue
-                line = result(X, y, *key)
-                with open(options.results, "a") as file:
-                    file.write(json.dumps(line) + "\n")
-                print(*key[:3], *(f"{figure} {line[figure]:.4f}" for figure in FIGURES), flush=True)
+                if X is None:
+                    X, y = load(name)
+                    rows = partition(X, y, number, options.most_rows, MOST_TEST_ROWS)
+                    keys = {"set": name, "partition": number}
+                answers = ablation(*rows) if options.ablation else [answer(method, *rows)]
+                for line in (judged(one, rows[3], y) for one in answers):
+                    whole = {**keys, **line, "most_rows": options.most_rows, "code": version()}
+                    with open(options.results, "a") as file:
+                        file.write(json.dumps(whole) + "\n")
+                    found = (f"{figure} {line[figure]:.4f}" for figure in FIGURES)
+                    print(name, number, line["method"], *found, flush=True)
 
 
-def result(X, y, name, number, method, most_rows):
-    train_X, train_y, new_X, new_y = partition(X, y, number, most_rows, MOST_TEST_ROWS)
+def version():
+    """Return the commit of the code; with + if files differ from it."""
+    words = ["git", "-C", str(HERE), "describe", "--always", "--exclude", "*", "--dirty=+"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def answer(method, X, y, new_X, new_y):
+    """Return the method, its classes, their probabilities, and seconds of processor time."""
     start = process_time()
     # One thread: what a method costs, not how many cores it finds.
     with threadpool_limits(1):
-        clf = METHODS[method](train_X, train_y)
+        clf = METHODS[method](X, y)
     seconds = process_time() - start
+    return method, clf.classes_, clf.predict_proba(new_X), seconds
+
+
+def ablation(X, y, new_X, new_y):
+    """Yield what `answer` returns for POOL and for pools of some of its members.
+
+    The members are fitted once; the time of a pool is the share of its members.
+    """
+    start = process_time()
+    with threadpool_limits(1):
+        pool = polychotomy.recipe("POOL", random_state=0)
+        members, rows = pool._fit_members(X, y, None)
+    seconds = process_time() - start
+    new = {
+        name: member_probabilities(one, new_X, pool.classes_, name)
+        for name, one in pool.members_.items()
+    }
+    for name, without in ABLATION.items():
+        kept = [member for member in members if member.name not in without]
+        part = polychotomy.PolychotomyPool()
+        part._fit_weights(kept, rows)
+        p = np.stack([part.temperings_[one.name].transform(new[one.name]) for one in kept])
+        share = sum(one.seconds for one in kept) / sum(one.seconds for one in members)
+        yield name, pool.classes_, part._together(p), share * seconds
+
+
+def judged(found, new_y, y):
+    method, classes, own, seconds = found
     # A class may be missing in the training rows.
     labels = np.unique(y)
     p = np.zeros((len(new_y), len(labels)))
-    p[:, np.searchsorted(labels, clf.classes_)] = clf.predict_proba(new_X)
-    found = figures(p, np.searchsorted(labels, new_y))
-    keys = {"set": name, "partition": number, "method": method, "most_rows": most_rows}
-    return {**keys, **found, "seconds": seconds}
+    p[:, np.searchsorted(labels, classes)] = own
+    return {
+        "method": method,
+        **figures(p, np.searchsorted(labels, new_y)),
+        "seconds": seconds,
+    }
 
 
 def read(file):
-    return (
-        [json.loads(line) for line in Path(file).read_text().splitlines()] if file.exists() else []
-    )
+    """Return the results in a file: JSON lines, or a table."""
+    if not file.exists():
+        return []
+    if file.suffix == ".csv":
+        return pd.read_csv(file, dtype={"code": str}).to_dict("records")
+    return [json.loads(line) for line in file.read_text().splitlines()]
 
 
 def key_of(line):
     return line["set"], line["partition"], line["method"], line["most_rows"]
 
 
+def matched(lines, methods, most_rows):
+    """Return figures of the cells that all methods have, and those methods."""
+    frame = pd.DataFrame(lines)
+    frame = frame[(frame.most_rows == most_rows) & frame.method.isin(methods)]
+    there = [method for method in methods if (frame.method == method).any()]
+    wide = frame.pivot_table(index=["set", "partition"], columns="method", values=list(FIGURES))
+    return wide.dropna(), there
+
+
 def table(options):
     """Print means over the sets, ranks, paired differences to POOL, and NLL by set."""
-    frame = pd.DataFrame(read(options.results))
-    frame = frame[(frame.most_rows == options.most_rows) & frame.method.isin(options.methods)]
-    methods = [method for method in options.methods if (frame.method == method).any()]
-    wide = frame.pivot_table(index=["set", "partition"], columns="method", values=list(FIGURES))
-    # Partitions that all methods have.
-    wide = wide.dropna()
+    wide, methods = matched(read(options.results), options.methods, options.most_rows)
     for title, sets in (("claimed on", CLAIMED_ON), ("chosen on", CHOSEN_ON)):
         some = wide[wide.index.get_level_values("set").isin(sets)]
         if len(some):
             print(f"\nSets {title}\n")
             one_table(some, methods, options)
+
+
+def verdict(wide, rival):
+    """Return sentences: by how much POOL is ahead of a rival, and where it is behind."""
+    gaps = wide["nll"][rival] - wide["nll"]["POOL"]
+    groups = gaps.groupby(level="set")
+    means, counts = groups.mean(), groups.size()
+    # Of the mean over the sets, by their scatter: it holds for further sets.
+    error = means.std(ddof=1) / np.sqrt(len(means))
+    own = groups.std(ddof=1) / np.sqrt(counts)
+    behind = means[means < 0]
+    clear = [name for name in behind.index if counts[name] > 1 and -means[name] > 2 * own[name]]
+    cost = wide["seconds"].groupby(level="set").median().mean()
+    return (
+        f"NLL of {rival} less that of POOL, {len(means)} sets, {counts.min()} to {counts.max()} "
+        f"partitions: {means.mean():+.4f} ± {error:.4f} ({means.mean() / error:.1f} standard "
+        f"errors; median {means.median():+.4f}). POOL is ahead on {(means > 0).sum()} sets, behind "
+        f"on {', '.join(f'{name} ({-gap:.3f})' for name, gap in behind.items()) or 'none'}; by two "
+        f"standard errors (sets with two or more partitions) on {', '.join(clear) or 'none'}. It "
+        f"takes {cost['POOL']:.1f} s of processor time, {rival} {cost[rival]:.1f} s."
+    )
+
+
+def against(options):
+    """Print the verdict about POOL and a rival, on sets claimed on and chosen on."""
+    wide, _ = matched(read(options.results), ["POOL", options.against], options.most_rows)
+    for title, sets in (("claimed on", CLAIMED_ON), ("chosen on", CHOSEN_ON)):
+        some = wide[wide.index.get_level_values("set").isin(sets)]
+        if len(some):
+            print(f"Sets {title}. {verdict(some, options.against)}")
+
+
+def write(options):
+    """Add results to the table that is kept, and write the tables in the docs from it."""
+    lines = {key_of(line): line for file in (KEPT, options.results) for line in read(file)}
+    frame = pd.DataFrame(lines.values())
+    order = ["most_rows", "set", "partition", "method"]
+    frame = frame[[*order, *FIGURES, "code"]].sort_values(order).reset_index(drop=True)
+    frame.to_csv(KEPT, index=False, float_format="%.6g")
+    page = PAGE.read_text()
+    before, after = page.split(BEGIN)[0], page.split(END)[1]
+    PAGE.write_text(f"{before}{BEGIN}\n{in_docs(frame)}\n{END}{after}")
+
+
+def in_docs(frame):
+    """Return the tables of the docs: POOL and the stack on sets claimed on, and the ablation."""
+    lines = frame.to_dict("records")
+    parts = []
+    for most_rows in sorted(set(frame.most_rows)):
+        for methods in (["POOL", "stack"], list(ABLATION)):
+            wide, there = matched(lines, methods, most_rows)
+            wide = wide[wide.index.get_level_values("set").isin(CLAIMED_ON)]
+            if len(there) < len(methods) or wide.index.get_level_values("set").nunique() < 2:
+                continue
+            verdicts = [verdict(wide, method) for method in methods[1:]]
+            by_set = wide["nll"].groupby(level="set").mean()[methods]
+            rows = [f"At most {most_rows:,} training rows.", *verdicts, ""]
+            rows += [
+                f"| set | partitions | {' | '.join(methods)} |",
+                f"|{'---|' * (2 + len(methods))}",
+            ]
+            counts = wide.groupby(level="set").size()
+            for name, row in by_set.iterrows():
+                cells = " | ".join(f"{row[method]:.4f}" for method in methods)
+                rows.append(f"| {name} | {counts[name]} | {cells} |")
+            cells = " | ".join(f"{by_set[method].mean():.4f}" for method in methods)
+            parts.append("\n".join([*rows, f"| mean | | {cells} |", ""]))
+    return "\n".join(parts)
 
 
 def one_table(wide, methods, options):
@@ -234,16 +367,23 @@ def main():
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+", default=[*CHOSEN_ON, *CLAIMED_ON])
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    names = list(dict.fromkeys([*METHODS, *ABLATION]))
+    parser.add_argument("--methods", nargs="+", default=names, choices=names)
+    parser.add_argument("--first", type=int, default=0, help="the first partition")
     parser.add_argument("--partitions", type=int, default=N_PARTITIONS)
     parser.add_argument("--most-rows", type=int, default=MOST_ROWS)
     parser.add_argument("--results", type=Path, default=Path("quality.jsonl"))
+    parser.add_argument("--ablation", action="store_true", help="POOL, and without some members")
+    parser.add_argument("--against", metavar="RIVAL", help="say where POOL is ahead, and stop")
+    parser.add_argument("--write", action="store_true", help="keep results, write the docs, stop")
     parser.add_argument("--table", action="store_true", help="print the table and stop")
     parser.add_argument("--time", action="store_true", help="time the pools and stop")
     options = parser.parse_args()
-    if options.time:
-        time(options)
-        return
+    for stop, act in ((options.time, time), (options.against, against), (options.write, write)):
+        if stop:
+            act(options)
+            return
+    options.methods = [name for name in options.methods if options.table or name in METHODS]
     if not options.table:
         run(options)
     table(options)

@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -223,3 +224,24 @@ def test_scores_of_least_squares_with_landmarks(code, decoder):
     model = PolychotomyClassifier(LSSVM(landmarks=40), code, "platt", decoder)
     graph = to_onnx(model.fit(X[::2], y[::2]), X[::2])
     assert check_against(graph, model, X[1::2]) < 1e-11
+
+
+@pytest.mark.parametrize("kind", [ExtraTreesClassifier, RandomForestClassifier])
+def test_forests_are_exported_with_their_rounding(kind):
+    # A float beside a threshold: trees compare inputs in single precision.
+    model = TemperedClassifier(kind(20, max_features=3, min_samples_leaf=2, random_state=0))
+    model.fit(WINE[::2], NAMES[::2])
+    tree = model.estimator_.estimators_[0].tree_
+    rows = np.tile(WINE[:1], (2 * tree.node_count, 1))
+    for node in np.flatnonzero(tree.feature >= 0):
+        near = np.array([1.0 - 1e-9, 1.0 + 1e-9]) * tree.threshold[node]
+        rows[2 * node : 2 * node + 2, tree.feature[node]] = near
+    graph = to_onnx(model, WINE)
+    assert check_against(graph, model, rows) < 1e-6
+
+
+def test_the_default_pool_is_exported():
+    X, y = load_iris(return_X_y=True)
+    model = recipe("POOL").fit(X[::3], y[::3])
+    assert list(model.members_)[-2:] == ["logistic anova", "trees"]
+    assert check_against(to_onnx(model, X[:20]), model, X) < 1e-6

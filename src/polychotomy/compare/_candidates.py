@@ -266,7 +266,7 @@ def _tempered() -> Iterable[Candidate]:
 def _pools() -> Iterable[Candidate]:
     """Yield the pools of several pipes."""
     words = {
-        "POOL": "pool of LS-SVM, kernel logistic, SVM",
+        "POOL": "pool of LS-SVM, kernel logistic, SVM, trees",
         "LS2": "pool of two LS-SVMs",
         "END_KLR": "kernel logistic, ten random nested dichotomies",
     }

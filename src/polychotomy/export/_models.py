@@ -8,6 +8,7 @@ from functools import reduce, singledispatch
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.pipeline import Pipeline
 
 from ..core.extras import needed
@@ -24,6 +25,7 @@ from ..probabilistic_svc import ProbabilisticSVC
 from ..tempering import StructuredTempering, Tempering
 from ._decoders import decoded
 from ._errors import ExportError
+from ._forests import forest
 from ._graph import OPSET, Tensor
 from ._machines import between, calibrated, dense_inputs, margins, taken
 
@@ -66,6 +68,12 @@ def _(model: PolychotomyClassifier, X: Tensor) -> Tensor:
         return p
     ratio = np.divide(pipe.priors, base, out=np.zeros(len(base)), where=np.asarray(base) > 0)
     return (p * ratio).normalised(len(base))
+
+
+@probabilities.register(ExtraTreesClassifier)
+@probabilities.register(RandomForestClassifier)
+def _(model: Any, X: Tensor) -> Tensor:
+    return forest(model, X)
 
 
 @singledispatch

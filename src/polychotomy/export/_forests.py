@@ -1,0 +1,69 @@
+"""Forests of scikit-learn as graphs: all trees in one node.
+
+Note: written here, because skl2onnx's forests take inputs in single precision only if the whole
+graph does, or compare doubles that scikit-learn's trees have rounded to single precision.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.types import FloatArray, IntArray
+from ._graph import Tensor
+
+LEAF = -1
+
+
+def forest(model: Any, X: Tensor) -> Tensor:
+    """Return the mean class probabilities of the trees of a fitted forest.
+
+    Note: the operator sums in double precision, but returns single precision.
+    """
+    types, tensor = X.graph.onnx.TensorProto, X.graph.onnx.numpy_helper.from_array
+    nodes: dict[str, list[Any]] = {name: [] for name in ("tree", "node", "input", "yes", "no")}
+    leaves: dict[str, list[Any]] = {name: [] for name in ("tree", "node", "class", "weight")}
+    thresholds, is_leaf = [], []
+    for number, fitted in enumerate(model.estimators_):
+        tree = fitted.tree_
+        ends = tree.children_left == LEAF
+        inner = (("input", tree.feature), ("yes", tree.children_left), ("no", tree.children_right))
+        nodes["tree"].append(np.full(tree.node_count, number))
+        nodes["node"].append(np.arange(tree.node_count))
+        for name, values in inner:
+            nodes[name].append(np.where(ends, 0, values))
+        thresholds.append(np.where(ends, 0.0, tree.threshold))
+        is_leaf.append(ends)
+        for name, values in zip(leaves, _leaves(tree, ends, number), strict=True):
+            leaves[name].append(values)
+    whole = {name: np.concatenate(parts).tolist() for name, parts in nodes.items()}
+    at = {name: np.concatenate(parts) for name, parts in leaves.items()}
+    # Trees compare inputs in single precision with thresholds in double precision.
+    rounded = X.apply("Cast", to=types.FLOAT).apply("Cast", to=types.DOUBLE)
+    total = rounded.apply(
+        "TreeEnsembleRegressor",
+        domain="ai.onnx.ml",
+        n_targets=len(model.classes_),
+        aggregate_function="SUM",
+        post_transform="NONE",
+        nodes_treeids=whole["tree"],
+        nodes_nodeids=whole["node"],
+        nodes_featureids=whole["input"],
+        nodes_truenodeids=whole["yes"],
+        nodes_falsenodeids=whole["no"],
+        nodes_modes=np.where(np.concatenate(is_leaf), "LEAF", "BRANCH_LEQ").tolist(),
+        nodes_values_as_tensor=tensor(np.concatenate(thresholds)),
+        target_treeids=at["tree"].tolist(),
+        target_nodeids=at["node"].tolist(),
+        target_ids=at["class"].tolist(),
+        target_weights_as_tensor=tensor(at["weight"] / len(model.estimators_)),
+    )
+    return total.apply("Cast", to=types.DOUBLE).normalised(len(model.classes_))
+
+
+def _leaves(tree: Any, ends: Any, number: int) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """Return tree, node, class and probability of all classes that a leaf has rows of."""
+    shares = tree.value[:, 0, :] / tree.value[:, 0, :].sum(axis=1, keepdims=True)
+    nodes, classes = np.nonzero(np.where(ends[:, None], shares, 0.0))
+    return np.full(len(nodes), number), nodes, classes, shares[nodes, classes]
