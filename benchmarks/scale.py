@@ -14,13 +14,17 @@ Data sets:
   mnist       mnist.npz in the folder in POLYCHOTOMY_DATA; the first 5,000 test rows
   classes     64 inputs, 1,000 classes (or another number, as in classes:10)
 
-    python benchmarks/scale.py noisy --rows 1000000 --methods lssvm:2000 multinomial:1000 trees
-    python benchmarks/scale.py mnist --rows 60000 --methods lssvm:2000 exact
-    python benchmarks/scale.py noisy --growth          # exponents of time in rows and landmarks
-Results are appended to a file with --store, and not computed again.
+Results are kept in benchmarks/results/scale.csv, with the version of the code, and not computed
+again. docs/scale.md has the table that --table writes.
+
+    python benchmarks/scale.py noisy --rows 1000000 --methods multinomial:2000 lightgbm
+    python benchmarks/scale.py mnist --rows 60000 --methods multinomial:2000 exact_cv:3
+    python benchmarks/scale.py --growth     # exponents of time in rows, landmarks and classes
+    python benchmarks/scale.py --table
 """
 
 import argparse
+import csv
 import json
 import os
 import resource
@@ -33,6 +37,9 @@ import numpy as np
 
 Array = np.ndarray
 N_TEST = 20_000
+STORE = Path(__file__).parent / "results" / "scale.csv"
+WORDS = "Many rows: one thread, processor time and peak memory, by `benchmarks/scale.py`."
+FIELDS = ("data", "rows", "method", "seconds", "MB", "NLL", "error", "rows/s", "version")
 
 
 def noisy(n_rows: int, seed: int) -> tuple[Array, Array]:
@@ -105,7 +112,7 @@ def data(name: str, n_rows: int, seed: int) -> tuple[Array, Array]:
     return DATA[kind](n_rows, seed, int(number)) if number else DATA[kind](n_rows, seed)
 
 
-def method(name: str):
+def method(name: str, n_rows: int):
     import polychotomy as pc
 
     kind, _, number = name.partition(":")
@@ -119,9 +126,11 @@ def method(name: str):
         machine = pc.KernelLogisticRegression(landmarks=m, tol=1e-3)
         return pc.PolychotomyClassifier(machine, "one_vs_rest", decoder="shrunk_soft_max")
     if kind == "multinomial":
-        return pc.KernelMultinomialRegression(landmarks=m, tol=1e-2)
-    if kind == "exact":
-        return pc.ProbabilisticSVC(C=5.0)
+        # Scores to 0.1, and little memory for kernel columns if there are a million rows.
+        limit = 4e8 if n_rows > 200_000 else 8e9
+        return pc.KernelMultinomialRegression(landmarks=m, tol=0.1, memory_limit=limit)
+    if kind in ("exact", "exact_cv"):
+        return pc.ProbabilisticSVC(C=5.0, cv=m or 5)
     if kind == "auto":
         return pc.PolychotomyClassifier(
             pc.SVM(C=5.0, landmarks="auto"), "one_vs_one", "platt", "pairwise_coupling"
@@ -147,6 +156,10 @@ def method(name: str):
         from sklearn.svm import SVC
 
         return SVC(C=5.0)
+    if kind == "svc_intelex":
+        from sklearnex.svm import SVC
+
+        return SVC(C=5.0)
     raise SystemExit(f"Unknown method {name!r}.")
 
 
@@ -156,7 +169,7 @@ def run(name: str, n_rows: int, kind: str) -> dict:
 
     X, y = data(name, n_rows, 1)
     T, truth = data(name, N_TEST, 2)
-    model = method(kind)
+    model = method(kind, n_rows)
     if "nystroem" in kind:
         # Its own default is one over the number of inputs; this is the width of the others.
         model.steps[0][1].set_params(gamma=1.0 / (X.shape[1] * X.var()))
@@ -179,28 +192,62 @@ def run(name: str, n_rows: int, kind: str) -> dict:
     }
 
 
-def in_process(name: str, n_rows: int, kind: str, store: Path | None) -> dict:
+def version() -> str:
+    """Return the last commit of the library's code, with a + if files differ from it."""
+    folder = Path(__file__).parent.parent / "src"
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words, "."], capture_output=True, text=True, cwd=folder)
+        return done.stdout.strip()
+
+    return git("log", "-1", "--format=%h", "--") + ("+" if git("status", "--porcelain") else "")
+
+
+def known() -> list[dict]:
+    """Return all results so far."""
+    if not STORE.exists():
+        return []
+    with STORE.open(newline="") as file:
+        next(file)
+        return [
+            {
+                name: value
+                if name in ("data", "method", "version")
+                else (None if value == "" else float(value))
+                for name, value in row.items()
+            }
+            for row in csv.DictReader(file)
+        ]
+
+
+def in_process(name: str, n_rows: int, kind: str) -> dict:
     """Run one method in a process of its own, or read what it gave before."""
-    if store is not None and store.exists():
-        for line in store.read_text().splitlines():
-            known = json.loads(line)
-            if (known["data"], known["rows"], known["method"]) == (name, n_rows, kind):
-                return known
+    for row in known():
+        if (row["data"], row["rows"], row["method"]) == (name, n_rows, kind):
+            return row
     command = [sys.executable, __file__, name, "--rows", str(n_rows), "--methods", kind, "--here"]
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **threads})
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:]
         return {"data": name, "rows": n_rows, "method": kind, "failed": " ".join(last)}
-    found = json.loads(done.stdout.splitlines()[-1])
-    if store is not None:
-        with store.open("a") as file:
-            file.write(json.dumps(found) + "\n")
+    found = {**json.loads(done.stdout.splitlines()[-1]), "version": version()}
+    fresh = not STORE.exists()
+    with STORE.open("a", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        if fresh:
+            file.write(f"# {WORDS}\n")
+            writer.writeheader()
+        writer.writerow({name: _short(value) for name, value in found.items()})
     return found
 
 
+def _short(value):
+    return f"{value:.6g}" if isinstance(value, float) else value
+
+
 def line(found: dict) -> str:
-    head = f"{found['data']:<12}{found['rows']:>9}  {found['method']:<24}"
+    head = f"{found['data']:<12}{found['rows']:>9.0f}  {found['method']:<24}"
     if "failed" in found:
         return head + found["failed"][:80]
     nll = "    -" if found["NLL"] is None else f"{found['NLL']:.3f}"
@@ -210,38 +257,78 @@ def line(found: dict) -> str:
     )
 
 
-def growth(name: str, store: Path | None) -> None:
-    """Print the exponents of time in rows and in landmarks."""
+def growth() -> None:
+    """Print the exponents of time in rows, landmarks and classes."""
+    rows, numbers = (25_000, 50_000, 100_000), (500, 1000, 2000)
     cases = {
-        "rows, m = 500": [(n, "lssvm_C:500") for n in (25_000, 50_000, 100_000)],
-        "landmarks, 50,000 rows": [(50_000, f"lssvm_C:{m}") for m in (500, 1000, 2000)],
+        "rows, LS-SVM, m = 500": [("noisy", n, "lssvm_C:500") for n in rows],
+        "landmarks, LS-SVM, 50,000 rows": [("noisy", 50_000, f"lssvm_C:{m}") for m in numbers],
+        "rows, multinomial, m = 500": [("noisy", n, "multinomial:500") for n in rows],
+        "landmarks, multinomial, 50,000 rows": [
+            ("noisy", 50_000, f"multinomial:{m}") for m in numbers
+        ],
+        "classes, LS-SVM, m = 1,000, 100,000 rows": [
+            (f"classes:{k}", 100_000, "lssvm_C:1000") for k in (10, 100, 1000)
+        ],
     }
     for what, runs in cases.items():
-        found = [in_process(name, n, kind, store) for n, kind in runs]
+        found = [in_process(*each) for each in runs]
         for each in found:
             print(line(each))
-        times = [each["seconds"] for each in found]
-        print(f"time grows with {what}: exponent {np.log2(times[-1] / times[0]) / 2:.2f}\n")
+        sizes = [
+            float(each[0].partition(":")[2])
+            if "classes" in what
+            else float(each[2].partition(":")[2] if "landmarks" in what else each[1])
+            for each in runs
+        ]
+        slope = np.polyfit(np.log(sizes), np.log([each["seconds"] for each in found]), 1)[0]
+        print(f"time grows with {what}: exponent {slope:.2f}\n", flush=True)
+
+
+def table() -> str:
+    """Return all results as a table for the documentation."""
+    head = ("data", "rows", "method", "seconds", "MB", "NLL", "error %", "rows/s")
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    order = list(DATA)
+    rows = sorted(
+        known(),
+        key=lambda row: (
+            order.index(row["data"].partition(":")[0]),
+            row["data"],
+            -row["rows"],
+            row["NLL"] or 99.0,
+        ),
+    )
+    for row in rows:
+        nll = "" if row["NLL"] is None else f"{row['NLL']:.3f}".lstrip("0")
+        lines.append(
+            f"| {row['data']} | {row['rows']:,.0f} | `{row['method']}` | {row['seconds']:.1f} "
+            f"| {row['MB']:,.0f} | {nll} | {100 * row['error']:.2f} | {row['rows/s']:,.0f} |"
+        )
+    return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", help=", ".join(DATA))
+    parser.add_argument("data", nargs="?", default="noisy", help=", ".join(DATA))
     parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--methods", nargs="+", default=["lssvm:1000", "trees"])
+    parser.add_argument("--methods", nargs="+", default=["lssvm:1000", "multinomial:1000", "trees"])
     parser.add_argument("--growth", action="store_true")
-    parser.add_argument("--store", type=Path)
+    parser.add_argument("--table", action="store_true")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.here:
         print(json.dumps(run(options.data, options.rows, options.methods[0])))
         return
+    if options.table:
+        print(table())
+        return
     print(f"{'data':<12}{'rows':>9}  {'method':<24}  seconds      MB   NLL  error %    rows/s")
     if options.growth:
-        growth(options.data, options.store)
+        growth()
         return
     for kind in options.methods:
-        print(line(in_process(options.data, options.rows, kind, options.store)), flush=True)
+        print(line(in_process(options.data, options.rows, kind)), flush=True)
 
 
 if __name__ == "__main__":
