@@ -4,6 +4,7 @@ Note: this is a package of its own, because importing any module of `polychotomy
 library, which takes a second. In that second, Python would answer Ctrl-C with a traceback.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -15,6 +16,7 @@ def main() -> int:
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, _stop)
+    gc.disable()  # nothing that is imported is garbage; to look for it takes a tenth of the time
     from polychotomy.__main__ import imported_main
 
     run = imported_main()

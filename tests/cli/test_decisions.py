@@ -101,6 +101,23 @@ def test_a_column_may_be_a_cost_even_if_the_model_does_not_use_it(commands):
         assert list(rows)[-1] == "action"
 
 
+def test_a_missing_cost_is_named_by_its_row_in_the_file(commands):
+    table = pd.read_csv(commands.folder / "test.csv").astype({"amount": object})
+    table.loc[2, "amount"] = None
+    table.to_csv(commands.folder / "hole.csv", index=False)
+    for command in ("predict", "evaluate"):
+        done = commands.run(command, "bare.model", "hole.csv", "--costs", "rows.csv")
+        assert done.code == 2
+        assert "'amount' is used as a cost, but has nan in row 3;" in done.err
+
+
+def test_what_is_decided_is_shown(commands):
+    text = commands.run("show", "all.model").out
+    assert "it chooses the cheapest of lend, refuse, secure." in text
+    assert "sets of classes that include the true one with 90 % probability" in text
+    assert "Costs" not in commands.run("show", "bare.model").out
+
+
 def test_rejected_rows(commands):
     rows, _ = predicted(commands, "bare.model", "test.csv", "--reject-cost", "0.2")
     sure = probabilities(rows).max(axis=1)

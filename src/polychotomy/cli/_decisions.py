@@ -197,17 +197,20 @@ def _number(entry: Any, decimal: str) -> float | str:
 
 
 def cost_columns(plan: DecisionPlan, matched: Any, others: Any) -> Any:
-    """Return the columns of a table that are costs, as numbers."""
+    """Return the columns of a table that are costs, as numbers; rows have the file's numbers."""
     if plan.costs is None or not plan.costs.columns:
         return None
     from ..tables._errors import pandas_module
 
     pandas = pandas_module()
+    # Rows of a piece are numbered from 0 in the one, and as in the file in the other.
     found = {
-        name: pandas.to_numeric(matched[name] if name in matched else others[name], errors="coerce")
+        name: pandas.to_numeric(
+            matched[name] if name in matched else others[name], errors="coerce"
+        ).to_numpy()
         for name in plan.costs.columns
     }
-    return pandas.DataFrame(found)
+    return pandas.DataFrame(found, index=others.index + 1)
 
 
 def columns_to_read(plan: DecisionPlan, schema: Any) -> list[str]:

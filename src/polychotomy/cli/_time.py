@@ -11,9 +11,11 @@ if TYPE_CHECKING:
 
 # When this module is imported, if the system does not say when the process began.
 _IMPORTED = time.perf_counter()
-# What is kept of the limit for the ranking and the page: a share, and at most so many seconds.
-RESERVED_SHARE, RESERVED_MOST = 0.15, 6.0
-WITHOUT_PAGE = 0.3
+# What the end of a command takes, in multiples of what its beginning took, which is importing: so
+# a slow or busy computer is allowed for. With a page, and without.
+PAGE, RANKING = 0.8, 0.12
+# What is kept for it is at most this share of the time that is left.
+MOST_SHARE = 0.5
 
 
 def command_clock(limit: float | None, page: bool = False) -> Clock:
@@ -30,12 +32,16 @@ def command_clock(limit: float | None, page: bool = False) -> Clock:
     -------
     clock : Clock
     """
-    from ..execution.deadline import Clock
+    from ..execution.deadline import PACE, Clock
 
+    start = process_start()
+    spent = time.perf_counter() - start
+    # Commands that are called in a process that runs already have imported nothing.
+    pace = max(spent, PACE)
     reserve = 0.0
     if limit is not None:
-        reserve = min(RESERVED_SHARE * limit, RESERVED_MOST) * (1.0 if page else WITHOUT_PAGE)
-    return Clock(limit, start=process_start(), reserve=reserve)
+        reserve = min((PAGE if page else RANKING) * pace, MOST_SHARE * max(limit - spent, 0.0))
+    return Clock(limit, start, reserve, pace)
 
 
 def process_start() -> float:

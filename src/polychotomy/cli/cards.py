@@ -94,7 +94,31 @@ def _described(path: str) -> dict[str, Any]:
         "written": header.get("saved"),
         "model": header.get("model"),
         "comparison": comparison if isinstance(comparison, dict) else None,
+        "training": str(about.get("training") or ""),
+        "decisions": _decided(about.get("decisions")),
     }
+
+
+def _decided(kept: Any) -> list[str]:
+    """Return what the model decides with its probabilities, in sentences."""
+    if not isinstance(kept, dict):
+        return []
+    said = []
+    if isinstance(kept.get("costs"), dict):
+        actions = {
+            str(one) for row in kept["costs"].values() if isinstance(row, dict) for one in row
+        }
+        said.append(f"Costs are kept: it chooses the cheapest of {', '.join(sorted(actions))}.")
+    if kept.get("reject_cost") is not None:
+        said.append(f"A row that is left to somebody else costs {kept['reject_cost']}.")
+    if kept.get("answered") is not None:
+        said.append(f"It answers the surest {100 * float(kept['answered']):g} % of the rows.")
+    if kept.get("sets") is not None:
+        share = 100 * float(kept["sets"])
+        said.append(
+            f"It gives sets of classes that include the true one with {share:g} % probability."
+        )
+    return said
 
 
 def _text(found: dict[str, Any]) -> str:
@@ -108,6 +132,8 @@ def _text(found: dict[str, Any]) -> str:
         + ", ".join(f"{one['name']} ({one['kind']})" for one in found["columns"][:MOST_LINES])
         + (", ..." if len(found["columns"]) > MOST_LINES else ""),
     ]
+    lines += [found["training"]] if found["training"] else []
+    lines += found["decisions"]
     comparison = found["comparison"]
     if comparison is None:
         return "\n".join(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shlex
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -40,7 +42,7 @@ from ._decisions import (
     class_labels,
     wishes,
 )
-from ._time import command_clock
+from ._time import command_clock, process_start
 
 if TYPE_CHECKING:
     from ..compare import ComparedDecisions, MethodComparison
@@ -61,8 +63,8 @@ Rare = Annotated[
         help="What to do with classes of fewer than 5 rows: keep, drop, or merge into one.",
     ),
 ]
-# A file of so many bytes takes a while to read.
-LARGE_FILE = 200_000
+# Limits of fewer than so many times what imports have taken so far are short.
+SHORT_PACES = 5.0
 
 
 def add_to(app: typer.Typer) -> None:
@@ -131,23 +133,26 @@ def compare(
       polychotomy compare flowers.csv --target species --time 5m --report flowers.html
       polychotomy compare flowers.csv -t species --methods POOL,PSVC,logistic --json
     """  # noqa: D301
+    limit = seconds_of(time)
+    prepare_workers(limit)
     from ..compare import compare_methods
     from ..compare._candidates import choose
     from ..core import files
 
-    clock = command_clock(seconds_of(time), page=report is not None)
+    clock = command_clock(limit, page=report is not None)
     wanted = wishes(costs, reject_cost, answered, sets)
     if everything and methods:
         raise ValueError("--all and --methods do not go together.")
     choose("all" if everything else names(methods))
     if report is not None:
         files.refuse(report)
-    prepare_workers(data)
     more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
     more |= {"merge_spellings": merge_spellings, "unique": unique}
     loaded = load_data(data, target, drop, keep, category, text, missing, **more)
     if rare == "keep":
         wanted.check(class_labels(loaded.table.y))
+    if report is not None:
+        prepare_page()
     found = compare_methods(
         loaded.table.X,
         loaded.table.y,
@@ -183,13 +188,18 @@ def compare(
         tell("--report FILE.html shows reliability, confusions, hard pairs and doubtful rows.")
 
 
-def prepare_workers(data: str) -> None:
-    """Let worker processes import what they need while a large table is read."""
-    from ..compare._compare import WORKERS_NEED
-    from ..execution.processes import start_early
+def prepare_workers(limit: float | None) -> None:
+    """Let worker processes import what they need while this one does so, and reads the table."""
+    from ..execution.processes import COMPARISONS_NEED, start_early
 
-    if data == "-" or (os.path.isfile(data) and os.path.getsize(data) > LARGE_FILE):
-        start_early(list(WORKERS_NEED))
+    # With less time everything is done in this process.
+    if limit is None or limit > SHORT_PACES * (perf_counter() - process_start()):
+        start_early(COMPARISONS_NEED)
+
+
+def prepare_page() -> None:
+    """Import what draws figures while other processes work."""
+    Thread(target=import_module, args=("matplotlib.backends.backend_svg",), daemon=True).start()
 
 
 def n_processes(jobs: int | None) -> int:

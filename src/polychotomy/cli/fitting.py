@@ -39,20 +39,24 @@ from ._decisions import (
     wishes,
 )
 from ._time import command_clock
-from .comparisons import Rare, n_processes
+from .comparisons import Rare, n_processes, prepare_workers
 
 if TYPE_CHECKING:
     from ..compare import MethodComparison
+    from ..compare._training import Trained
     from ..execution.deadline import Clock
+    from ..tables import Table
 
-FITTING_SHARE = 0.3
+# If there is no time for the chosen method, so many others are tried that took less than this share
+# of its time.
+MOST_FASTER, FASTER = 3, 0.5
 FitTime = Annotated[
     str,
     typer.Option(
         "--time",
         metavar="TIME",
-        help="The time for choosing a method: 90s, 5m, 2h or none. Some of it is kept for training "
-        "on all rows, which is not cut off and may take longer.",
+        help="The time limit for the whole command: 90s, 5m, 2h or none. Some of it is kept for "
+        "training on all rows.",
     ),
 ]
 
@@ -97,7 +101,9 @@ def fit(
 ) -> None:
     """Train a model on a table and write it to a file.
 
-    Without --method, methods that can be kept in a file are compared first, for at most --time.
+    Without --method, methods that can be kept in a file are compared first. If there is no time to
+    train the best one on all rows, a faster one is trained, or a part of the rows is used; the
+    command and 'polychotomy show' say so.
 
     What is to be decided (--costs, --reject-cost, --answered, --sets) is kept in the file, and
     'predict' writes it. Thresholds are chosen on rows that the model has not seen.
@@ -108,12 +114,14 @@ def fit(
       polychotomy fit loans.csv -t kind --costs costs.csv --sets 0.95
       polychotomy fit iris -o - | polychotomy predict - new.csv
     """  # noqa: D301
+    limit = seconds_of(time)
+    if method is None:
+        prepare_workers(limit)
     from .. import save
-    from ..compare import fit_method
     from ..compare._candidates import NEAREST, choose
     from ..core import files
 
-    clock = command_clock(seconds_of(time))
+    clock = command_clock(limit)
     wanted = wishes(costs, reject_cost, answered, sets)
     if output != "-":
         files.refuse(output)
@@ -138,23 +146,24 @@ def fit(
     table, found = loaded.table, None
     if method is None:
         found = _compared(loaded, clock, rare, seed, jobs)
-    name = choose([str(method)])[0].name if found is None else _kept(found, wanted, table.X)
-    if keep_held_out or wanted.needs_held_out:
-        model = _fitted_with_held_out(name, table, rare, seed, jobs)
+    if found is None:
+        names = [choose([str(method)])[0].name]
     else:
-        model = fit_method(
-            *(name, table.X, table.y, table.schema.preprocessor()),
-            rare=rare,
-            sample_weight=table.weights,
-            random_state=seed,
-            n_jobs=jobs,
-        )
+        name = _kept(found, wanted, table.X)
+        names = [name, *_faster(found, name)]
+    held_out = keep_held_out or wanted.needs_held_out
+    trained = _trained(names, table, clock, rare, seed, jobs, held_out)
+    model, name = trained.model, trained.name
+    if trained.said:
+        tell(trained.said)
     types = {column.name: column.kind for column in table.schema.columns}
     about = {
         "method": name,
         "data": loaded.title,
         "table": table.schema.to_dict(),
         "rows": len(table.y),
+        "trained_rows": trained.rows,
+        "training": trained.said,
         "seed": seed,
         "comparison": None if found is None else found.summary(),
     }
@@ -168,12 +177,14 @@ def fit(
     facts: dict[str, Any] = {
         "method": name,
         "rows": len(table.y),
+        "trained_rows": trained.rows,
         "classes": model.classes_.tolist(),
     }
     if as_json:
-        print_json({**facts, "output": output, "columns": types, "notes": list(table.notes)})
+        notes = [*table.notes, *([trained.said] if trained.said else [])]
+        print_json({**facts, "output": output, "columns": types, "notes": notes})
     elif output != "-":
-        tell(f"wrote {output}: {name}, {len(table.y)} rows, {len(facts['classes'])} classes.")
+        tell(f"wrote {output}: {name}, {trained.rows} rows, {len(facts['classes'])} classes.")
 
 
 def _compared(
@@ -182,7 +193,7 @@ def _compared(
     from ..compare import candidates, compare_methods, default_names
 
     known = candidates()
-    names = default_names()
+    names = default_names(len(loaded.table.y), len(set(loaded.table.y)))
     kept = [name for name in names if known[name].storable]
     others = [known[name].title for name in names if name not in kept]
     if others:
@@ -191,8 +202,8 @@ def _compared(
         loaded.table.X,
         loaded.table.y,
         kept,
-        # Some time is kept for training on all rows.
-        clock=clock.keeping(FITTING_SHARE),
+        clock=clock,
+        train_after=True,
         n_splits=5,
         preprocessor=loaded.table.schema.preprocessor(),
         rare=rare,
@@ -224,20 +235,63 @@ def _kept(found: MethodComparison, wanted: Wishes, X: Any) -> str:
     return decided.recommended
 
 
-def _fitted_with_held_out(name: str, table: Any, rare: str, seed: int, jobs: int | None) -> Any:
+def _faster(found: MethodComparison, name: str) -> list[str]:
+    """Return methods to train if there is no time for the chosen one, the best first."""
+    seconds = {row["method"]: row["seconds"] for row in found.rows}
+    able = [one for one in found.methods if found.candidates[one].storable]
+    return [one for one in able if seconds[one] < FASTER * seconds[name]][:MOST_FASTER]
+
+
+def _trained(
+    names: list[str],
+    table: Table,
+    clock: Clock,
+    rare: str,
+    seed: int,
+    jobs: int | None,
+    held_out: bool,
+) -> Trained:
+    """Train a method on all rows, or what there is time for."""
+    from ..compare._training import Trainer, fit_in_time
+
+    if held_out and rare != "keep":
+        raise ValueError("--rare drop and merge do not go with rows that are held out; use keep.")
+    options = {"sample_weight": table.weights, "random_state": seed, "n_jobs": jobs, "rare": rare}
+    trainer = Trainer(
+        *(table.X, table.y, table.schema.preprocessor(), options),
+        finish=fit_held_out if held_out else None,
+    )
+    return fit_in_time(names, trainer, clock, n_processes(jobs))
+
+
+def fit_held_out(
+    name: str,
+    X: Any,
+    y: Any,
+    preprocessor: Any,
+    *,
+    n_rows: int | None,
+    sample_weight: Any,
+    random_state: int,
+    n_jobs: int | None,
+    rare: str,
+) -> Any:
     """Fit a model that keeps what it predicted for rows that it had not seen."""
     from ..compare import tuned_pipeline
+    from ..compare._classes import settle_classes
+    from ..compare._splits import stratified_order
     from ..decisions import HeldOutClassifier
 
-    if rare != "keep":
-        raise ValueError("--rare drop and merge do not go with rows that are held out; use keep.")
-    model = tuned_pipeline(
-        name, table.y, table.schema.preprocessor(), random_state=seed, n_jobs=jobs
-    )
-    row_weights = _weights(model, name, table.weights)
+    if n_rows is not None:
+        numbers = settle_classes(y, rare).numbers
+        part = stratified_order(numbers, settle_classes(y, rare).rows, random_state)[:n_rows]
+        X, y = X.iloc[part], y[part]
+        sample_weight = None if sample_weight is None else sample_weight[part]
+    model = tuned_pipeline(name, y, preprocessor, random_state=random_state, n_jobs=n_jobs)
+    row_weights = _weights(model, name, sample_weight)
     if not hasattr(model, "predict_proba"):
         raise ValueError(f"{name} has no probabilities, which decisions need; use --method POOL.")
-    return HeldOutClassifier(model).fit(table.X, table.y, **row_weights)
+    return HeldOutClassifier(model).fit(X, y, **row_weights)
 
 
 def _weights(model: Any, name: str, weights: Any) -> dict[str, Any]:

@@ -14,11 +14,13 @@ from typing import Any
 
 from sklearn.base import clone
 
-from ..codes import OneVsOne
+from ..calibration import NoCalibration
+from ..codes import OneVsOne, OneVsRest
 from ..core.checks import listed
-from ..decoding import PairwiseCoupling
+from ..decoding import PairwiseCoupling, ShrunkSoftMax
 from ..ensemble.pool import default_members, expected_total
-from ..machines import SVM, KernelLogisticRegression, guessed_seconds
+from ..machines import LSSVM, SVM, KernelLogisticRegression, guessed_seconds
+from ..multinomial import KernelMultinomialRegression
 from ..pipe.classifier import PolychotomyClassifier
 from ..recipes import recipe, recipes
 from ..tuning.recipe import Recipe
@@ -38,6 +40,10 @@ DEFAULT = (
     *("catboost", "catboost_tempered", "lightgbm", "lightgbm_tempered"),
     *("xgboost", "xgboost_tempered"),
 )
+# They join them where others are slow: with more training rows, or more classes, than these. The
+# first is for any number of classes.
+LARGE = ("LSL", "KMR")
+MANY_ROWS, MANY_CLASSES = 2_500, 30
 # For methods that a model file cannot hold, the most similar one that it can.
 NEAREST = {
     "boosting": "forest",
@@ -47,6 +53,8 @@ NEAREST = {
 # With more rows, parameters are chosen on so many of them: kernel machines grow faster.
 KERNELS_TUNED_ROWS = 4_000
 OTHERS_TUNED_ROWS = 16_000
+FEW_LANDMARKS = 500
+GROWTH_OF_KERNELS, GROWTH_OF_OTHERS = 1.7, 1.15
 CITED = {
     "DUAN03": "Duan, Keerthi, Chu, Shevade and Poo (2003)",
     "DUAN05": "Duan and Keerthi (2005)",
@@ -86,6 +94,8 @@ class Candidate:
         From `Conditions` to an estimator that is not tuned, for a first answer.
     is_pool : bool
         Whether it is a pool, whose members others can share.
+    whole : bool
+        Whether it chooses its parameters in the same passes over the rows as it is trained in.
 
     Examples
     --------
@@ -105,6 +115,7 @@ class Candidate:
     pipe: PolychotomyClassifier | None = None
     quick: Callable[[Conditions], Any] | None = None
     is_pool: bool = False
+    whole: bool = False
 
     @property
     def title(self) -> str:
@@ -114,9 +125,16 @@ class Candidate:
     @property
     def tuned_rows(self) -> int | None:
         """With more rows it is tuned on so many, and fitted on all; None if it cannot do that."""
-        if self.is_pool:
+        if self.is_pool or self.whole:
             return None
         return OTHERS_TUNED_ROWS if self.pipe is None else KERNELS_TUNED_ROWS
+
+    @property
+    def growth(self) -> float:
+        """The time of a fit grows with about this power of the rows."""
+        if self.whole:
+            return 1.0
+        return GROWTH_OF_KERNELS if self.pipe is not None or self.is_pool else GROWTH_OF_OTHERS
 
     @property
     def sweep(self) -> str:
@@ -160,13 +178,38 @@ def candidates() -> dict[str, Candidate]:
 # Every task of a comparison looks its methods up, and to describe all of them takes a while.
 @lru_cache(maxsize=1)
 def _known(registered: tuple[Recipe, ...], packages: tuple[str, ...]) -> dict[str, Candidate]:
-    return {one.name: one for one in (*_pools(), *_tempered(), *_recipes(), *_rivals())}
+    return {one.name: one for one in _all()}
 
 
-def default_names() -> list[str]:
-    """Return the names of the methods that are compared by default."""
+def _all() -> Iterable[Candidate]:
+    yield from (*_pools(), *_tempered(), *_landmarks(), *_recipes(), *_rivals())
+
+
+def default_names(n_rows: int = 0, n_classes: int = 0) -> list[str]:
+    """Return the names of the methods that are compared by default.
+
+    Parameters
+    ----------
+    n_rows, n_classes : int, default=0
+        The training rows and classes of a table. If there are many, there are more methods.
+
+    Returns
+    -------
+    names : list of str
+
+    Examples
+    --------
+    >>> from polychotomy.compare import default_names
+    >>> set(default_names(100_000, 5)) - set(default_names(100, 5)) == {"LSL", "KMR"}
+    True
+    """
     known = candidates()
-    return [name for name in DEFAULT if name in known]
+    more: tuple[str, ...] = ()
+    if n_classes > MANY_CLASSES:
+        more = LARGE[:1]
+    elif n_rows > MANY_ROWS:
+        more = LARGE
+    return [name for name in (*more, *DEFAULT) if name in known]
 
 
 def choose(names: Iterable[str] | str | None) -> list[Candidate]:
@@ -261,6 +304,35 @@ def _tempered() -> Iterable[Candidate]:
             machine, OneVsOne(), "auto", PairwiseCoupling("wu_lin_weng"), tempering="auto"
         )
         yield _of_pipe(name, pipe, words, ours, True)
+
+
+def _landmarks() -> Iterable[Candidate]:
+    """Yield methods whose time grows in proportion to the rows, and hardly with the classes."""
+    ours = "ours, see docs/scale.md"
+    pipe = PolychotomyClassifier(
+        LSSVM(landmarks=FEW_LANDMARKS), OneVsRest(), NoCalibration(), ShrunkSoftMax("shared")
+    )
+    words = f"LS-SVM on {FEW_LANDMARKS} landmarks, one against all, soft-max"
+    quick = partial(prepared, pipe)
+    yield Candidate(
+        *("LSL", words, ours, OURS, True, True, _linear_seconds(1.0, 4.5e-7), quick, None, quick),
+        whole=True,
+    )
+    words = f"kernel logistic on {FEW_LANDMARKS} landmarks, all classes together"
+    yield Candidate(
+        *("KMR", words, "Roth (2001)", OURS, True, True, _linear_seconds(2.0, 5e-6), _multinomial),
+        whole=True,
+    )
+
+
+def _linear_seconds(least: float, each: float) -> Callable[[int, int], float]:
+    return lambda n_rows, n_features: least + each * n_rows * (20 + n_features)
+
+
+def _multinomial(conditions: Conditions) -> Any:
+    return KernelMultinomialRegression(
+        landmarks=FEW_LANDMARKS, random_state=conditions.random_state, n_jobs=conditions.n_jobs
+    )
 
 
 def _pools() -> Iterable[Candidate]:

@@ -15,7 +15,8 @@ def html_card(facts: Mapping[str, Any]) -> str:
     ----------
     facts : mapping
         What ``polychotomy show --json`` prints: "method", "title", "data", "rows", "classes",
-        "target", "columns" and "comparison" (None if there was none).
+        "target", "columns", "comparison" (None if there was none), and, if there is anything to
+        say, "training" (what there was no time for) and "decisions" (sentences).
 
     Returns
     -------

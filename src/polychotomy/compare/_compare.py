@@ -20,8 +20,8 @@ from ..core.types import FloatArray
 from ..execution.calls import Call
 from ..execution.deadline import Clock
 from ..execution.executors import Executor, InProcess, LocalProcesses, opened
-from ..execution.processes import available_memory
-from ._candidates import BASELINE, Candidate, choose, fastest_first
+from ..execution.processes import COMPARISONS_NEED, available_memory
+from ._candidates import BASELINE, Candidate, choose, default_names, fastest_first
 from ._classes import Classes, settle_classes
 from ._comparison import MethodComparison
 from ._importance import column_importance
@@ -31,15 +31,14 @@ from ._schedule import Schedule, common_splits, sizes
 from ._splits import most_test_rows, rounds, stratified_order
 
 TASK = "polychotomy.compare._judging:perform"
-# What worker processes import once, before they are started.
-WORKERS_NEED = ("polychotomy.compare._judging", "sklearn.ensemble", "sklearn.svm", "pandas")
 # If all methods are expected to take more than this share of the time, quick fits come first.
 PRESSED = 0.05
 # What is kept of the time limit for the importance of columns.
 IMPORTANCE_SHARE = 0.1
 CURVE_SPLITS = 3
-# With less time left, no processes are started.
-START_SECONDS = 0.5
+# With less time left than this multiple of the clock's pace, no processes are started; no further
+# ones are; and there is no time for the importance of columns.
+START, AGAIN, COMFORT = 2.0, 0.3, 4.0
 # With less time, they come first in any case: to start other processes takes a second or two.
 SHORT = 20.0
 # Work of so many seconds is not worth other processes.
@@ -67,6 +66,7 @@ def compare_methods(
     executor: Any = None,
     show_progress: bool = True,
     importance: bool = False,
+    train_after: bool = False,
     clock: Clock | None = None,
 ) -> MethodComparison:
     """Compare methods on rows they were not trained on, and recommend one.
@@ -122,6 +122,8 @@ def compare_methods(
         Whether to show a bar, on a terminal.
     importance : bool, default=False
         Whether to compute, at the end, how much each column matters for the recommended method.
+    train_after : bool, default=False
+        Whether to leave time for training the recommended method on all rows afterwards.
     clock : Clock, default=None
         Counts the time in place of `time_limit`, if it began earlier.
 
@@ -140,7 +142,8 @@ def compare_methods(
     >>> comparison.protocol
     '2 random stratified splits, 75 % for training'
     """
-    chosen = choose(methods)
+    methods = methods if methods is None or isinstance(methods, str) else list(methods)
+    choose(methods)  # unknown names are refused first
     limit = None if time_limit is None else positive_number(time_limit, "time_limit")
     clock = Clock(limit) if clock is None else clock
     classes = settle_classes(y, rare)
@@ -150,12 +153,14 @@ def compare_methods(
     )
     n_train = min(len(train) for train, _ in material.rounds)
     levels = sizes(n_train, len(classes.labels))
+    chosen = choose(default_names(n_train, len(classes.labels)) if methods is None else methods)
     width = material.X.shape[1] if material.X.ndim > 1 else 1
     chosen = fastest_first(chosen, levels[0], width)
+    importance = importance and has_time(clock, COMFORT)
     judging = clock.keeping(IMPORTANCE_SHARE if importance else 0.0)
     seconds = sum(one.expected_seconds(levels[0], width) for one in chosen)
     with (
-        _where(executor, n_jobs, seconds * len(material.rounds)) as where,
+        _where(executor, n_jobs, seconds * len(material.rounds), judging) as where,
         progress(show_progress) as tick,
     ):
         n_workers = where.size
@@ -167,28 +172,33 @@ def compare_methods(
             clock=judging,
             n_workers=n_workers,
             y=material.y,
+            n_features=width,
             tick=tick,
+            train_rows=len(material.y) if train_after else None,
         )
         if left is not None and (expected > PRESSED * left or left < SHORT):
             # In this process: others are not there yet, and so few rows take no time.
             quick = schedule.quick_calls()
             InProcess().call(TASK, material, lambda: next(quick, None), schedule.on_answer)
-        if isinstance(where, InProcess) or has_time(judging):
-            where.call(TASK, material, schedule.take, schedule.on_answer)
+        where.call(TASK, material, schedule.take, schedule.on_answer)
+        if train_after and clock.limit is not None:
+            share = IMPORTANCE_SHARE if importance else 0.0
+            kept = judging.reserve - share * clock.limit
+            clock = Clock(clock.limit, clock.start, kept, clock.pace)
         found = _assembled(chosen, schedule, material, classes, clock, protocol, (groups, order))
         if not importance or found.recommended == BASELINE.name:
             return found
         columns = None
-        if has_time(clock):
+        if has_time(clock, AGAIN):
             columns = column_importance(material, found.recommended, found.runs(), where, clock)
-        if len(levels) == 1 and has_time(clock):
+        if len(levels) == 1 and has_time(clock, AGAIN):
             _fill_curve(schedule, found.recommended, where, material, clock)
         curve = _curve(schedule.found, material)
         return replace(found, importance=columns, curve=curve, seconds=clock.spent)
 
 
 @contextmanager
-def _where(executor: Any, n_jobs: int | None, seconds: float) -> Iterator[Executor]:
+def _where(executor: Any, n_jobs: int | None, seconds: float, clock: Clock) -> Iterator[Executor]:
     """Give the executor for work of so many seconds."""
     if executor is not None:
         if n_jobs is not None:
@@ -198,18 +208,19 @@ def _where(executor: Any, n_jobs: int | None, seconds: float) -> Iterator[Execut
         return
     # None means 1, or the number that `joblib.parallel_config` sets.
     n_workers = effective_n_jobs(n_jobs)
-    if (n_jobs is None and n_workers == 1) or seconds < SMALL:
+    alone = n_jobs is None and n_workers == 1
+    if alone or seconds < SMALL or not has_time(clock, START):
         yield InProcess()
         return
     memory = available_memory()
     share = None if memory is None else int(MEMORY_SHARE * memory / n_workers)
-    yield LocalProcesses(n_workers, memory=share, modules=WORKERS_NEED)
+    yield LocalProcesses(n_workers, memory=share, modules=COMPARISONS_NEED)
 
 
-def has_time(clock: Clock) -> bool:
-    """Whether there is time to start processes."""
+def has_time(clock: Clock, paces: float) -> bool:
+    """Whether so much time is left, in multiples of the clock's pace."""
     left = clock.left()
-    return left is None or left > START_SECONDS
+    return left is None or left > paces * clock.pace
 
 
 def _fill_curve(

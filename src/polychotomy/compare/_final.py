@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from ..core.types import IntArray
 from ._candidates import choose
 from ._classes import settle_classes
 from ._compare import checked_weights, input_steps
-from ._judging import fitted_tuned, rows_of
+from ._judging import fit_weighted, fitted_tuned, rows_of
 from ._peers import Conditions
 from ._splits import stratified_order
 
@@ -26,6 +27,8 @@ def fit_method(
     sample_weight: ArrayLike | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
+    n_rows: int | None = None,
+    tuned: bool = True,
 ) -> Any:
     """Tune and fit a method as in a comparison; with many rows it is tuned on a part of them.
 
@@ -37,6 +40,10 @@ def fit_method(
         As in `compare_methods`.
     n_jobs : int, default=None
         The number of threads, for methods that can use several.
+    n_rows : int, default=None
+        The number of rows to use, a stratified part; all by default.
+    tuned : bool, default=True
+        Whether to tune it; not every method can be fitted without.
 
     Returns
     -------
@@ -57,8 +64,9 @@ def fit_method(
     classes = settle_classes(y, rare)
     X = X if hasattr(X, "iloc") else np.asarray(X)
     kept, numbers = classes.rows, classes.numbers
-    if candidate.tuned_rows is not None and len(numbers) > candidate.tuned_rows:
-        order = stratified_order(numbers, np.arange(len(numbers)), random_state)
+    most = len(numbers) if n_rows is None else n_rows
+    if len(numbers) > min(most, candidate.tuned_rows or most):
+        order = stratified_order(numbers, np.arange(len(numbers)), random_state)[:most]
         kept, numbers = kept[order], numbers[order]
     labels = classes.labels[numbers]
     inputs = X if np.array_equal(kept, np.arange(len(X))) else rows_of(X, kept)
@@ -71,6 +79,16 @@ def fit_method(
         before = clone(before).fit(inputs, labels)
         inputs = before.transform(inputs)
         steps.append(("inputs", before))
-    conditions = Conditions(int(np.bincount(numbers).min()), random_state, n_jobs)
-    fitted = fitted_tuned(candidate, conditions, inputs, labels, weights)
+    conditions = Conditions(int(_smallest(numbers)), random_state, n_jobs)
+    if tuned:
+        fitted = fitted_tuned(candidate, conditions, inputs, labels, weights)
+    elif candidate.quick is None:
+        raise ValueError(f"{name} cannot be trained without tuning.")
+    else:
+        fitted = fit_weighted(candidate.quick(conditions), inputs, labels, weights)
     return Pipeline([*steps, ("classifier", fitted)])
+
+
+def _smallest(numbers: IntArray) -> int:
+    counts = np.bincount(numbers)
+    return int(counts[counts > 0].min())

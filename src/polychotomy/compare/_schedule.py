@@ -1,8 +1,8 @@
 """The order of a comparison: whenever it is stopped, there is an answer.
 
 First cheap fits without tuning on a part of the rows; then all methods, tuned, on that part; then
-the best few on four times as many rows, and so on up to all of them; then more splits of the
-largest size that was reached.
+the best few on as many more rows as there is time for, all of them if possible; then more splits of
+the largest size that was reached.
 
 Design note: what is judged depends on the time, but never its figures: each task is a function of
 the table, the seed, the methods, the split and the number of rows. The alternative, one method
@@ -33,13 +33,19 @@ FACTOR = 4
 FEWEST_SPLITS = 3
 # So many methods are tried without tuning, each for at most this share of the time left.
 QUICK, QUICK_SHARE = 4, 0.15
-MOMENT = 0.7
+# What the first two of them get in any case, in multiples of the clock's pace.
+MOMENT = 0.4
 # How many methods go on to more rows if there is no time for all.
 BEST_FEW = 4
-# The time of a fit grows with about this power of the rows.
-GROWTH_OF_KERNELS, GROWTH_OF_OTHERS = 2.0, 1.15
-# A first fit may take this share of the time left, so that others get their turn.
-FIRST_SHARE = 0.4
+# Where parameters are chosen on fewer rows, the part of the time for training on all rows.
+TRAINING_PART = 0.1
+# A first fit may take this share of the time left, so that others get their turn; on the smallest
+# part of a large table less, and all together not much more than the last, so that there is time
+# for more rows.
+FIRST_SHARE, PART_SHARE, ALL_PARTS_SHARE = 0.4, 0.15, 0.4
+# What is kept for training on all rows: at least and at most these shares of the limit, and so many
+# times what it is expected to take.
+TRAINING_SHARES, TRAINING_CAUTION = (0.1, 0.5), 1.5
 # The best method so far may take more.
 BEST_SHARE = 0.7
 
@@ -90,8 +96,12 @@ class Schedule:
         How many tasks run at once.
     y : ndarray of int
         The classes of all rows, by number.
+    n_features : int
+        The number of inputs.
     tick : Ticker
         Shows the progress.
+    train_rows : int or None
+        The rows on which the best method is trained afterwards, for which time is kept.
     """
 
     groups: list[list[Candidate]]
@@ -100,7 +110,9 @@ class Schedule:
     clock: Clock
     n_workers: int
     y: IntArray
+    n_features: int
     tick: Ticker
+    train_rows: int | None = None
     found: dict[Level, dict[str, dict[int, HeldOut]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(dict))
     )
@@ -116,6 +128,8 @@ class Schedule:
 
     def __post_init__(self) -> None:
         self._tasks = self._plan()
+        self._reserve = self.clock.reserve
+        self._keep_time()
 
     def quick_calls(self) -> Iterator[Call]:
         """Yield fits that are not tuned, on few rows: some answer, before any other work."""
@@ -125,7 +139,8 @@ class Schedule:
             call = self._call([candidate], level, 0, QUICK_SHARE)
             # Two methods get a moment even if reading took all the time: some answer must be.
             if place < 2 and call.until is not None:
-                call = replace(call, until=max(call.until, perf_counter() + MOMENT))
+                moment = MOMENT * self.clock.pace
+                call = replace(call, until=max(call.until, perf_counter() + moment))
             yield call
 
     def take(self) -> Call | None:
@@ -150,6 +165,7 @@ class Schedule:
                 self.found[task.level][name][task.split] = held
             self.notes += [note for note in answer.value.notes if note not in self.notes]
             self._seconds[task.level, _key(task.names)].append(answer.seconds)
+            self._keep_time()
             return
         why = f"it failed: {answer.failure}"
         if answer.late:
@@ -161,24 +177,46 @@ class Schedule:
             for name in task.names:
                 self.failures.setdefault(name, why)
 
+    def _keep_time(self) -> None:
+        """Keep time for training the best method so far on all rows."""
+        if self.train_rows is None or self.clock.limit is None:
+            return
+        least, most = (share * self.clock.limit for share in TRAINING_SHARES)
+        seconds = 0.0
+        tuned = [level for level in self.found if level.tuned]
+        for level in sorted(tuned, key=lambda level: level.rows)[-1:]:
+            able = [
+                group
+                for group in self.groups
+                if self._is_done(group, level) and any(one.storable for one in group)
+            ]
+            best = min(able, key=lambda group: self._best_nll(group, level), default=None)
+            if best is not None:
+                seconds = TRAINING_CAUTION * self.expected(best, level, self.train_rows)
+        self.clock.reserve = self._reserve + min(max(seconds, least), most)
+
     def _plan(self) -> Iterator[Call | None]:
-        groups, reached = self.groups, []
-        for place, size in enumerate(self.sizes):
-            level, last = Level(size), place + 1 == len(self.sizes)
+        groups, place = self.groups, 0
+        reached: list[tuple[Level, list[list[Candidate]]]] = []
+        enough = min(2, len(self.groups))
+        while len(groups) >= enough:
+            level, last = Level(self.sizes[place]), place + 1 == len(self.sizes)
+            begun = self.clock.left()
             for group in groups:
-                best = group is groups[0] and place > 0
-                yield self._call(group, level, 0, BEST_SHARE if best else FIRST_SHARE)
+                if place == 0 and not last and self._is_long(level, begun):
+                    break
+                best = BEST_SHARE if group is groups[0] else FIRST_SHARE
+                share = best if place else FIRST_SHARE if last else PART_SHARE
+                yield self._call(group, level, 0, share)
             if last:
                 reached.append((level, groups))
                 break
             while any(task.level == level for task in self._running.values()):
                 yield None
             done = [group for group in groups if self._is_done(group, level)]
-            if len(done) >= min(2, len(self.groups)) or not reached:
+            if len(done) >= enough or not reached:
                 reached.append((level, done))
-            groups = self._promoted(done, level, Level(self.sizes[place + 1]))
-            if len(groups) < min(2, len(self.groups)):
-                break
+            place, groups = self._promoted(done, place)
         yield from self._more_splits(reached)
 
     def _more_splits(
@@ -195,6 +233,14 @@ class Schedule:
                 self._drop_slow(groups, level)
                 if (level, _key_of(group)) not in self._too_slow:
                     yield self._call(group, level, split, 1.0)
+
+    def _is_long(self, level: Level, begun: float | None) -> bool:
+        """Whether the smallest part has taken its share of the time, and is worth something."""
+        done = sum(self._is_done(group, level) for group in self.groups)
+        left = self.clock.left()
+        if begun is None or left is None or done < min(2, len(self.groups)):
+            return False
+        return left < (1.0 - ALL_PARTS_SHARE) * begun
 
     def _came_too_late(self, groups: list[list[Candidate]], level: Level) -> bool:
         """Whether fewer than two methods have finished, and no other will."""
@@ -239,28 +285,45 @@ class Schedule:
                 )
 
     def _promoted(
-        self, done: list[list[Candidate]], level: Level, larger: Level
-    ) -> list[list[Candidate]]:
-        """Return the groups that go on to more rows, the best first: all, or the best few."""
-        left = self.clock.left()
+        self, done: list[list[Candidate]], place: int
+    ) -> tuple[int, list[list[Candidate]]]:
+        """Return the next size, and the groups that go on to it, the best first.
+
+        All of them go on to the next size if there is time. Otherwise the best few do, to the
+        largest size for which at least two of them have time.
+        """
+        level, left = Level(self.sizes[place]), self.clock.left()
         ranked = sorted(done, key=lambda group: self._best_nll(group, level))
         if left is None:
-            return ranked
-        expected = {_key_of(group): self._expected(group, level, larger) for group in done}
-        splits = self.n_splits if larger.rows == self.sizes[-1] else 1
-        if sum(expected.values()) * splits < 0.5 * left * self.n_workers:
-            return ranked
-        able = [
-            group
-            for place, group in enumerate(ranked)
-            if expected[_key_of(group)] < (FIRST_SHARE if place else BEST_SHARE) * left
-        ]
-        return able[:BEST_FEW]
+            return place + 1, ranked
+        found: list[list[Candidate]] = []
+        for larger in range(len(self.sizes) - 1, place, -1):
+            rows = self.sizes[larger]
+            expected = [self.expected(group, level, rows) for group in ranked]
+            splits = self.n_splits if larger + 1 == len(self.sizes) else 1
+            if sum(expected) * splits < 0.5 * left * self.n_workers:
+                return larger, ranked
+            able = [
+                (rank, group)
+                for rank, group in enumerate(ranked)
+                if expected[rank] < (FIRST_SHARE if rank else BEST_SHARE) * left
+            ]
+            found = [group for _, group in able[:BEST_FEW]]
+            if sum(rank < BEST_FEW for rank, _ in able) >= 2:
+                return larger, found
+        return place + 1, found
 
-    def _expected(self, group: Sequence[Candidate], level: Level, larger: Level) -> float:
-        ours = group[0].pipe is not None or group[0].is_pool
-        growth = GROWTH_OF_KERNELS if ours else GROWTH_OF_OTHERS
-        return self._cost(group, level) * float((larger.rows / level.rows) ** growth)
+    def expected(self, group: Sequence[Candidate], level: Level, rows: int) -> float:
+        """Return how long a group will take with more rows, by what it took at a level."""
+        cost, first = self._cost(group, level), group[0]
+        if first.whole:
+            least, most = (first.expected_seconds(n, self.n_features) for n in (level.rows, rows))
+            return cost * most / least
+        ratio = rows / level.rows
+        if first.tuned_rows is None or rows <= first.tuned_rows:
+            return float(cost * ratio**first.growth)
+        tuning = max(1.0, first.tuned_rows / level.rows) ** first.growth
+        return float(cost * (tuning + TRAINING_PART * ratio**first.growth))
 
     def _best_nll(self, group: Sequence[Candidate], level: Level) -> float:
         return min(self._quality(self.found[level][one.name]) for one in group)

@@ -323,7 +323,8 @@ def column_values(X: Any, name: str) -> FloatArray:
     bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if len(bad):
         raise ValueError(
-            f"The column {name!r} is used as a cost, but has {values[bad[0]]} in row {bad[0]}; "
+            f"The column {name!r} is used as a cost, but has {values[bad[0]]} in row "
+            f"{X.index[bad[0]] if hasattr(X, 'index') else bad[0]}; "
             "costs must be nonnegative numbers."
         )
     return values

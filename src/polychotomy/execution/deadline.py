@@ -18,6 +18,10 @@ from typing import Any
 _MOMENT = 0.01
 
 
+# The seconds that importing the library takes on a computer of today that does nothing else.
+PACE = 1.5
+
+
 class OutOfTime(BaseException):
     """The time is up. Not an `Exception`, which a search would take for a failed cell."""
 
@@ -87,19 +91,27 @@ class Clock:
         When it began, by `time.perf_counter`; now by default.
     reserve : float, default=0.0
         The seconds of the limit that are kept for what comes afterwards.
+    pace : float, default=PACE
+        The seconds that importing the library takes at present. They tell how fast the computer
+        is, and how busy: to start other processes takes about as long.
     """
 
     def __init__(
-        self, limit: float | None, start: float | None = None, reserve: float = 0.0
+        self,
+        limit: float | None,
+        start: float | None = None,
+        reserve: float = 0.0,
+        pace: float = PACE,
     ) -> None:
         self.limit = limit
         self.reserve = reserve
+        self.pace = pace
         self.start = perf_counter() if start is None else start
 
     def keeping(self, share: float) -> Clock:
         """Return a clock that also keeps a share of the limit in reserve."""
         more = 0.0 if self.limit is None else share * self.limit
-        return Clock(self.limit, self.start, self.reserve + more)
+        return Clock(self.limit, self.start, self.reserve + more, self.pace)
 
     @property
     def spent(self) -> float:

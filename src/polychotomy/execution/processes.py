@@ -20,6 +20,9 @@ from .calls import Answer, Backlog, Call, OnAnswer, Take, answered, too_late
 from .interface import Executor, deliver
 from .work import load_function
 
+# What the processes of a comparison import. It is here, so that they can begin before the driver
+# has imported anything of it.
+COMPARISONS_NEED = ("polychotomy.compare._judging", "sklearn.ensemble", "sklearn.svm", "pandas")
 _FAILED_STARTS_ALLOWED = 2
 # How long a driver waits for answers before it looks after its processes.
 _PATIENCE = 1.0
@@ -159,7 +162,12 @@ def start_early(modules: Sequence[str]) -> None:
     if context.get_start_method() == "forkserver":
         from multiprocessing.forkserver import ensure_running
 
-        ensure_running()
+        # The server inherits the mask: Ctrl-C while it imports would print a traceback.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            ensure_running()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager
@@ -186,12 +194,22 @@ class _Worker:
         self._process: BaseProcess = context.Process(  # type: ignore[attr-defined]
             target=_serve, args=(far_end, *setup[:3], os.getcwd(), dict(os.environ)), daemon=True
         )
-        self._process.start()
-        far_end.close()
+        # In a thread: the server answers when it has imported everything, which on a busy machine
+        # may be after the time limit of the call.
+        self.failure: Exception | None = None
+        self._starting = threading.Thread(target=self._start, args=(far_end,), daemon=True)
+        self._starting.start()
         self.call: Call | None = None
         self.since = 0.0
         self.started = False
         self.torn = False  # whether a message was read in part, so that no other can be read
+
+    def _start(self, far_end: Connection) -> None:
+        try:
+            with far_end:
+                self._process.start()
+        except Exception as error:
+            self.failure = error
 
     def give(self, call: Call) -> None:
         self.call, self.since = call, perf_counter()
@@ -202,8 +220,11 @@ class _Worker:
     def answer(self) -> Answer | None:
         """Return the answer to the call, or None if it is not ready."""
         assert self.call is not None
-        alive = self._process.is_alive()  # asked first: a last message may precede the death
+        # Asked first: a last message may precede the death.
+        alive = self._starting.is_alive() or self._process.is_alive()
         if not self.pipe.poll():
+            if self.failure is not None:
+                raise self.failure
             if not alive:
                 raise EOFError
             return too_late(perf_counter() - self.since) if self.call.is_late else None
@@ -225,6 +246,8 @@ class _Worker:
 
     def end(self) -> None:
         self.pipe.close()
+        if self._starting.is_alive() or self._process.pid is None:
+            return  # when it begins, it finds its pipe closed, and ends
         self._process.kill()
         self._process.join()
         self._process.close()

@@ -302,6 +302,6 @@ def _check_known(file: TableFile, **options: Iterable[str]) -> None:
         for name in names:
             if name not in known:
                 raise TableError(
-                    f"{option} names {name!r}, which is not a column of {file.name}. "
+                    f"--{option} names {name!r}, which is not a column of {file.name}. "
                     f"{suggestion(name, file.names)}"
                 )
