@@ -17,18 +17,32 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 from _table import write_table
+from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from polychotomy import recipe, recipes, to_onnx
+from polychotomy import (
+    SVM,
+    KernelMultinomialRegression,
+    PolychotomyClassifier,
+    recipe,
+    recipes,
+    to_onnx,
+)
 from polychotomy.export import ExportError, check_against
 
 DATA = {"iris": (load_iris, 90), "wine": (load_wine, 100), "digits": (load_digits, 300)}
+# What is in no recipe.
+OTHERS = {
+    "KernelMultinomialRegression": KernelMultinomialRegression(C=10.0),
+    "SVM, ANOVA kernel": PolychotomyClassifier(SVM(kernel="anova")),
+}
 PREDICTED = 2000
 WORDS = (
-    "ONNX graphs of all recipes with probabilities, by `benchmarks/export.py`: the largest "
-    "difference to the model, and rows predicted per second of processor time."
+    "ONNX graphs of all recipes with probabilities, and of two more classifiers, by "
+    "`benchmarks/export.py`: the largest difference to the model, and rows predicted per second "
+    "of processor time."
 )
 HEAD = [
     "recipe",
@@ -52,6 +66,11 @@ def rows_per_second(predict, X):
     return len(X) / best
 
 
+def classifier(name):
+    """Return a recipe or another classifier by its name."""
+    return clone(OTHERS[name]) if name in OTHERS else recipe(name)
+
+
 def measure(name, data):
     load, n_train = DATA[data]
     X, y = load(return_X_y=True)
@@ -59,7 +78,7 @@ def measure(name, data):
     X, y = X[order], y[order]
     # Constant columns of digits would be divided by 0 by no scaler, but say nothing either.
     X = X[:, X[:n_train].std(axis=0) > 0]
-    model = make_pipeline(StandardScaler(), recipe(name)).fit(X[:n_train], y[:n_train])
+    model = make_pipeline(StandardScaler(), classifier(name)).fit(X[:n_train], y[:n_train])
     try:
         graph = to_onnx(model, X[:n_train])
         difference = check_against(graph, model, X)
@@ -85,7 +104,8 @@ def main() -> None:
     parser.add_argument("--recipes", nargs="*", help="only these")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    names = arguments.recipes or [name for name, one in recipes().items() if one.probabilities]
+    with_probabilities = [name for name, one in recipes().items() if one.probabilities]
+    names = arguments.recipes or [*with_probabilities, *OTHERS]
     table = []
     print(" | ".join(HEAD))
     for name in names:

@@ -16,6 +16,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from sklearn.utils.validation import has_fit_parameter
+
 from ..core.types import FloatArray, IntArray
 from ._bagged import BaggedClassifier, GreedyStack, Stopping
 from ._peers import Conditions, Peer
@@ -103,7 +105,10 @@ def _stop_lightgbm(
     model: Any, X: FloatArray, y: IntArray, held_X: FloatArray, held_y: IntArray
 ) -> Any:
     stop = import_module("lightgbm").early_stopping(PATIENCE, verbose=False)
-    return model.fit(X, y, eval_set=[(held_X, held_y)], callbacks=[stop])
+    # From version 4.7 on, `eval_set` is deprecated.
+    new = has_fit_parameter(model, "eval_X")
+    held = {"eval_X": held_X, "eval_y": held_y} if new else {"eval_set": [(held_X, held_y)]}
+    return model.fit(X, y, callbacks=[stop], **held)
 
 
 def _xgboost(conditions: Conditions) -> Any:
