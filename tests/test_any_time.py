@@ -1,5 +1,7 @@
 """Comparisons that always answer: splits, rare classes, processes, time, growing parts."""
 
+import io
+import sys
 import time
 
 import numpy as np
@@ -14,17 +16,21 @@ from polychotomy.compare import (
     candidates,
     class_figures,
     compare_methods,
+    default_names,
     fit_method,
     html_report,
     slices,
     tuned_pipeline,
     worst_confusions,
 )
+from polychotomy.compare._candidates import choose
 from polychotomy.compare._classes import settle_classes
-from polychotomy.compare._judging import Level
-from polychotomy.compare._schedule import common_splits, sizes
+from polychotomy.compare._judging import HeldOut, Judged, Level
+from polychotomy.compare._schedule import Schedule, common_splits, sizes
 from polychotomy.compare._splits import rounds, stratified_order
-from polychotomy.execution.calls import Call
+from polychotomy.core.progress import work_progress
+from polychotomy.execution.calls import Answer, Call
+from polychotomy.execution.deadline import Clock
 from polychotomy.execution.executors import LocalProcesses
 from polychotomy.recipes import recipe
 
@@ -75,6 +81,109 @@ def test_every_beginning_is_stratified():
         assert np.abs(shares - [0.7, 0.25, 0.05]).max() <= 3 / size
     assert sizes(3000, 3) == [1000, 3000]
     assert sizes(1000, 3) == [1000]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_what_is_done_and_how_long_it_takes_is_shown(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    with work_progress(True) as tick:
+        tick("split 2 of 10: PSVC, forest", 20.0, 150.0)
+    assert "split 2 of 10: PSVC, forest" in terminal.getvalue()
+    assert "about 2 min" in terminal.getvalue()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with work_progress(True) as tick:
+        tick("nothing is shown in a pipe", 1.0, None)
+    assert sys.stderr.getvalue() == ""
+
+
+def schedule(**changes):
+    given = {
+        "groups": [choose(["logistic"]), choose(["forest"])],
+        "sizes": [100],
+        "n_splits": 10,
+        "clock": Clock(None),
+        "n_workers": 2,
+        "y": Y,
+        "n_features": 4,
+        "tick": lambda *_: None,
+    }
+    return Schedule(**{**given, **changes})
+
+
+def judged(plan, nll, seconds):
+    """Take a task, and answer it."""
+    call = plan.take()
+    p = np.full((2, 3), (1.0 - np.exp(-nll)) / 2)
+    p[[0, 1], Y[:2]] = np.exp(-nll)
+    held = HeldOut(np.arange(2), Y[:2], p, seconds, {})
+    answer = Answer(Judged(dict.fromkeys(call.argument.names, held), []), seconds=seconds)
+    plan.on_answer(call, answer)
+    return call.argument
+
+
+def test_what_remains_is_reckoned_from_what_was_done():
+    plan = schedule()
+    judged(plan, 0.5, 4.0)
+    judged(plan, 0.5, 6.0)
+    assert plan.remaining() == pytest.approx((9 * 4.0 + 9 * 6.0) / 2)
+    assert schedule(clock=Clock(5.0)).remaining() <= 5.0
+    assert schedule(sizes=[100, 1000]).remaining() is None
+
+
+def test_the_best_go_on_to_all_rows_as_soon_as_there_is_time():
+    names = ["logistic", "forest", "boosting", "LSL"]
+    plan = schedule(
+        groups=[choose([name]) for name in names],
+        sizes=[1000, 4000, 16000, 50000],
+        clock=Clock(600.0),
+        n_splits=1,
+    )
+    for nll, seconds in ((0.9, 1.0), (0.5, 1.0), (0.6, 50.0), (0.4, 1.0)):
+        assert judged(plan, nll, seconds).level == Level(1000)
+    # The slow one stays behind; the others are judged on all rows at once, the best first.
+    after = [judged(plan, 0.3, 1.0) for _ in range(3)]
+    assert [task.names for task in after] == [("LSL",), ("forest",), ("logistic",)]
+    assert {task.level for task in after} == {Level(50000)}
+
+
+def test_the_best_goes_on_alone_if_the_others_are_slow():
+    plan = schedule(
+        groups=[choose(["forest"]), choose(["LSL"])], sizes=[1000, 50000], clock=Clock(600.0)
+    )
+    judged(plan, 0.5, 300.0)
+    judged(plan, 0.4, 1.0)
+    assert judged(plan, 0.3, 1.0).level == Level(50000)
+    # One method is no ranking: further splits are of the size that two have reached.
+    assert judged(plan, 0.4, 1.0).level == Level(1000)
+    assert plan.best_nll(Level(50000)) < plan.best_nll(Level(1000))
+
+
+def test_time_is_kept_for_training_the_best():
+    plan = schedule(clock=Clock(1000.0), train_rows=1000)
+    assert plan.clock.reserve == pytest.approx(100.0)
+    judged(plan, 0.5, 20.0)
+    slow = plan.clock.reserve
+    assert 100.0 < slow <= 500.0
+    judged(plan, 0.4, 1.0)  # the forest is better, and faster
+    assert plan.clock.reserve == pytest.approx(100.0)
+
+
+def test_many_rows_or_classes_have_methods_of_their_own():
+    assert not {"LSL", "KMR"} & set(default_names(2000, 3))
+    assert {"LSL", "KMR"} <= set(default_names(5000, 3))
+    assert "LSL" in default_names(2000, 300)
+    assert "KMR" not in default_names(2000, 300)
+    inputs, y = make_blobs(400, centers=40, n_features=3, random_state=0)
+    found = compare_methods(inputs, y, ["LSL", "KMR"], n_splits=1)
+    assert len(found.methods) == 2
+    assert all(not row["worse_than_majority"] for row in found.rows)
 
 
 def test_processes_change_no_figure():

@@ -15,7 +15,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 
 from ..core.checks import one_of, positive_number
-from ..core.progress import progress
+from ..core.progress import work_progress
 from ..core.types import FloatArray
 from ..execution.calls import Call
 from ..execution.deadline import Clock
@@ -161,7 +161,7 @@ def compare_methods(
     seconds = sum(one.expected_seconds(levels[0], width) for one in chosen)
     with (
         _where(executor, n_jobs, seconds * len(material.rounds), judging) as where,
-        progress(show_progress) as tick,
+        work_progress(show_progress) as tick,
     ):
         n_workers = where.size
         expected, left = seconds / n_workers, judging.left()
@@ -304,6 +304,8 @@ def _assembled(
     ranked = [level for level in order if len(found[level]) >= wanted]
     known = {one.name: one for one in chosen}
     level = ranked[-1] if ranked else Level(schedule.sizes[0])
+    if ranked and schedule.best_nll(order[-1]) < schedule.best_nll(level):
+        level = order[-1]  # one method on more rows is better than all others on fewer
     names, splits = common_splits(found.get(level, {}))
     main = {name: [found[level][name][split] for split in splits] for name in names}
     splits = splits or [0]

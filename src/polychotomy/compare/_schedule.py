@@ -18,11 +18,11 @@ from time import perf_counter
 
 import numpy as np
 
-from ..core.progress import Ticker
+from ..core.progress import WorkTicker
 from ..core.types import IntArray
 from ..core.words import duration
 from ..execution.calls import Answer, Call
-from ..execution.deadline import Clock
+from ..execution.deadline import PACE, Clock
 from ._candidates import Candidate
 from ._judging import HeldOut, Judged, Level, Task
 
@@ -98,7 +98,7 @@ class Schedule:
         The classes of all rows, by number.
     n_features : int
         The number of inputs.
-    tick : Ticker
+    tick : WorkTicker
         Shows the progress.
     train_rows : int or None
         The rows on which the best method is trained afterwards, for which time is kept.
@@ -111,7 +111,7 @@ class Schedule:
     n_workers: int
     y: IntArray
     n_features: int
-    tick: Ticker
+    tick: WorkTicker
     train_rows: int | None = None
     found: dict[Level, dict[str, dict[int, HeldOut]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(dict))
@@ -124,7 +124,6 @@ class Schedule:
     _running: dict[int, Task] = field(default_factory=dict)
     _since: dict[tuple[Level, str], float] = field(default_factory=dict)
     _too_slow: set[tuple[Level, str]] = field(default_factory=set)
-    _done: int = 0
 
     def __post_init__(self) -> None:
         self._tasks = self._plan()
@@ -153,13 +152,13 @@ class Schedule:
             self._running[id(call)] = call.argument
             key = (call.argument.level, _key(call.argument.names))
             self._since[key] = self.clock.spent
+        self._show()
         return call
 
     def on_answer(self, call: Call, answer: Answer) -> None:
         """Keep what came of a task."""
         self._running.pop(id(call), None)
         task: Task = call.argument
-        self._done += 1
         if isinstance(answer.value, Judged):
             for name, held in answer.value.held_out.items():
                 self.found[task.level][name][task.split] = held
@@ -176,6 +175,34 @@ class Schedule:
         if task.level.tuned:
             for name in task.names:
                 self.failures.setdefault(name, why)
+
+    def _show(self) -> None:
+        """Show what is being done, and how long all of it will take."""
+        running = list(self._running.values())
+        if not running:
+            return
+        level = running[-1].level
+        split = max(task.split for task in running)
+        names = [task.names[0] for task in running]
+        doing = f"split {split + 1} of {self.n_splits}" if split else f"{level.rows:,} rows"
+        self.tick(f"{doing}: {', '.join(names)}", self.clock.spent, self.remaining())
+
+    def remaining(self) -> float | None:
+        """Return how long the work will take, at most what is left; None if that is unknown."""
+        left = self.clock.left()
+        if len(self.sizes) > 1:
+            return None if left is None else max(left, 0.0)
+        level, work = Level(self.sizes[0]), 0.0
+        slow = self.clock.pace / PACE
+        for group in self.groups:
+            if (level, _key_of(group)) in self._too_slow:
+                continue
+            done = min(len(self.found[level][one.name]) for one in group)
+            guess = slow * max(one.expected_seconds(level.rows, self.n_features) for one in group)
+            each = self._cost(group, level) if self._seconds[level, _key_of(group)] else guess
+            work += (self.n_splits - done) * each
+        work /= self.n_workers
+        return work if left is None else max(0.0, min(work, left))
 
     def _keep_time(self) -> None:
         """Keep time for training the best method so far on all rows."""
@@ -199,7 +226,7 @@ class Schedule:
         groups, place = self.groups, 0
         reached: list[tuple[Level, list[list[Candidate]]]] = []
         enough = min(2, len(self.groups))
-        while len(groups) >= enough:
+        while groups:
             level, last = Level(self.sizes[place]), place + 1 == len(self.sizes)
             begun = self.clock.left()
             for group in groups:
@@ -250,7 +277,6 @@ class Schedule:
 
     def _call(self, group: Sequence[Candidate], level: Level, split: int, share: float) -> Call:
         names = tuple(one.name for one in group)
-        self.tick(f"{level.rows:,} rows", self._done, self._done + len(self._running) + 1)
         return Call(Task(names, level, split), self.clock.until(share))
 
     def _is_done(self, group: Sequence[Candidate], level: Level) -> bool:
@@ -289,29 +315,29 @@ class Schedule:
     ) -> tuple[int, list[list[Candidate]]]:
         """Return the next size, and the groups that go on to it, the best first.
 
-        All of them go on to the next size if there is time. Otherwise the best few do, to the
-        largest size for which at least two of them have time.
+        All of them go on to all rows if there is time. Otherwise the best few do, to the largest
+        size for which at least two of them have time; if there is none, the best one alone.
         """
         level, left = Level(self.sizes[place]), self.clock.left()
         ranked = sorted(done, key=lambda group: self._best_nll(group, level))
         if left is None:
             return place + 1, ranked
-        found: list[list[Candidate]] = []
+        best_alone: tuple[int, list[list[Candidate]]] | None = None
         for larger in range(len(self.sizes) - 1, place, -1):
-            rows = self.sizes[larger]
-            expected = [self.expected(group, level, rows) for group in ranked]
+            expected = [self.expected(group, level, self.sizes[larger]) for group in ranked]
             splits = self.n_splits if larger + 1 == len(self.sizes) else 1
             if sum(expected) * splits < 0.5 * left * self.n_workers:
                 return larger, ranked
             able = [
-                (rank, group)
-                for rank, group in enumerate(ranked)
+                rank
+                for rank in range(len(ranked))
                 if expected[rank] < (FIRST_SHARE if rank else BEST_SHARE) * left
             ]
-            found = [group for _, group in able[:BEST_FEW]]
-            if sum(rank < BEST_FEW for rank, _ in able) >= 2:
-                return larger, found
-        return place + 1, found
+            if sum(rank < BEST_FEW for rank in able) >= 2:
+                return larger, [ranked[rank] for rank in able[:BEST_FEW]]
+            if best_alone is None and able[:1] == [0]:
+                best_alone = larger, ranked[:1]
+        return best_alone or (place + 1, [])
 
     def expected(self, group: Sequence[Candidate], level: Level, rows: int) -> float:
         """Return how long a group will take with more rows, by what it took at a level."""
@@ -324,6 +350,11 @@ class Schedule:
             return float(cost * ratio**first.growth)
         tuning = max(1.0, first.tuned_rows / level.rows) ** first.growth
         return float(cost * (tuning + TRAINING_PART * ratio**first.growth))
+
+    def best_nll(self, level: Level) -> float:
+        """Return the least NLL of a method at a level, on the first split."""
+        runs = [runs for runs in self.found[level].values() if 0 in runs]
+        return min((self._quality({0: one[0]}) for one in runs), default=np.inf)
 
     def _best_nll(self, group: Sequence[Candidate], level: Level) -> float:
         return min(self._quality(self.found[level][one.name]) for one in group)

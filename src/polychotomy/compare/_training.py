@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.progress import work_progress
 from ..execution.calls import Answer, Call
 from ..execution.deadline import Clock
 from ..execution.executors import Executor, InProcess, LocalProcesses
@@ -102,7 +103,11 @@ class Trainer:
 
 
 def fit_in_time(
-    names: Sequence[str], trainer: Trainer, clock: Clock, n_workers: int = 1
+    names: Sequence[str],
+    trainer: Trainer,
+    clock: Clock,
+    n_workers: int = 1,
+    show_progress: bool = True,
 ) -> Trained:
     """Train a method on all rows, or what there is time for.
 
@@ -116,6 +121,8 @@ def fit_in_time(
         The time that is left.
     n_workers : int, default=1
         The number of processes.
+    show_progress : bool, default=True
+        Whether to show how much time is left, on a terminal.
 
     Returns
     -------
@@ -154,7 +161,8 @@ def fit_in_time(
         if has_time(clock, START):
             where = LocalProcesses(min(n_workers, 2), modules=COMPARISONS_NEED)
     plan = _plan(names, parts, clock, where)
-    with suppress(_EnoughError):
+    with work_progress(show_progress) as tick, suppress(_EnoughError):
+        tick(f"training {names[0]} on {n_rows:,} rows", clock.spent, clock.left())
         where.call(TASK, trainer, lambda: next(plan, None), on_answer)
     if wanted in found:
         return Trained(found[wanted], names[0], n_rows)
