@@ -171,6 +171,16 @@ def test_ridges_that_are_not_positive(value):
     refused(with_node(data, path, content=value), "ridge")
 
 
+@pytest.mark.parametrize("value", ["true", "1"])
+def test_sigmoids_that_are_not_there(value):
+    # LIBSVM would read them, beyond the end of an empty array.
+    data = real("sparse svc")[0]
+    names = vars(loaded(data).machines_.fitted.estimators[0])
+    told = "_effective_probability" if "_effective_probability" in names else "probability"
+    path = f"machines_.fitted.estimators[0].{told}"
+    refused(with_node(data, path, content=value), "probability")
+
+
 def tree_with(change):
     data, _, _ = real("forest")
     path = "machines_.fitted.estimators[0].estimators_[0].tree_.nodes"

@@ -131,6 +131,11 @@ def _check_svc(svc: Any) -> None:
         array(svc, name, (n_pairs,), "f")
     sizes = {len(array(svc, name, (None,), "f")) for name in ("_probA", "_probB")}
     require(sizes in ({0}, {n_pairs}), svc, "has sigmoids of other classes")
+    # LIBSVM reads the sigmoids if it is told that there are any. Before scikit-learn 1.9 it is told
+    # by the parameter itself.
+    told = vars(svc).get("_effective_probability", svc.probability)
+    require(type(told) is bool, svc, "has no valid probability")
+    require(not told or sizes == {n_pairs}, svc, "has no sigmoids for its probability")
     if "class_weight_" in vars(svc):
         array(svc, "class_weight_", (n_classes,), "f")
     for name in ("_gamma", "coef0", "cache_size"):
