@@ -110,7 +110,7 @@ def scheduler(folder, times, rng):
             "import distributed, time\n"
             "if __name__ == '__main__':\n"
             "    c = distributed.LocalCluster(n_workers=1, threads_per_worker=1,"
-            " processes=False, protocol='tcp', dashboard_address=None)\n"
+            " processes=False, protocol='tcp', dashboard_address=':0')\n"
             "    print(c.scheduler_address, flush=True)\n"
             "    time.sleep(600)\n"
         )

@@ -25,7 +25,7 @@ def cluster():
         threads_per_worker=1,
         processes=False,
         protocol="tcp",
-        dashboard_address=None,
+        dashboard_address=":0",
     ) as cluster:
         yield cluster
 
@@ -100,7 +100,7 @@ def test_a_cluster_that_vanishes_is_said_to(cluster, tmp_path):
 
 def test_a_cluster_without_workers_is_said_to_have_none(tmp_path):
     with (
-        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         executor = DaskCluster(client=client, patience=0.1)
@@ -112,7 +112,7 @@ def test_a_cluster_without_workers_is_said_to_have_none(tmp_path):
 def test_threads_of_a_worker_that_lie_idle_are_pointed_out():
     with (
         distributed.Client(
-            processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None
+            processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0"
         ) as client,
         pytest.warns(UserWarning, match="has 2 threads, but only one is used: start as many"),
     ):

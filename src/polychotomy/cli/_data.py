@@ -94,6 +94,13 @@ Jobs = Annotated[
     int | None,
     typer.Option(help="Processes, in one thread each; -1 for all cores [default: all cores]."),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on a Dask cluster: its scheduler's address, such as tcp://10.0.0.1:8786.",
+    ),
+]
 
 
 @dataclass(frozen=True)

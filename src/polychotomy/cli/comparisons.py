@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -15,6 +17,7 @@ from ._console import names, print_json, show, tell
 from ._data import (
     Bins,
     Category,
+    Cluster,
     Data,
     Drop,
     Groups,
@@ -112,6 +115,7 @@ def compare(
     sets: SetCoverage = None,
     seed: Seed = 0,
     jobs: Jobs = None,
+    cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Find the best method for a table.
@@ -132,9 +136,11 @@ def compare(
       polychotomy compare loans.csv -t kind --costs costs.csv --report loans.html
       polychotomy compare flowers.csv --target species --time 5m --report flowers.html
       polychotomy compare flowers.csv -t species --methods POOL,PSVC,logistic --json
+      polychotomy compare flowers.csv -t species --cluster tcp://10.0.0.1:8786
     """  # noqa: D301
     limit = seconds_of(time)
-    prepare_workers(limit)
+    if cluster is None:
+        prepare_workers(limit)
     from ..compare import compare_methods
     from ..compare._candidates import choose
     from ..core import files
@@ -146,30 +152,32 @@ def compare(
     choose("all" if everything else names(methods))
     if report is not None:
         files.refuse(report)
-    more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
-    more |= {"merge_spellings": merge_spellings, "unique": unique}
-    loaded = load_data(data, target, drop, keep, category, text, missing, **more)
-    if rare == "keep":
-        wanted.check(class_labels(loaded.table.y))
-    if report is not None:
-        prepare_page()
-    found = compare_methods(
-        loaded.table.X,
-        loaded.table.y,
-        "all" if everything else names(methods),
-        clock=clock,
-        n_splits=splits,
-        protocol="nested" if nested else "hold-out",
-        test_size=test_size,
-        preprocessor=loaded.table.schema.preprocessor(),
-        rare=rare,
-        groups=loaded.table.groups,
-        order=loaded.table.order,
-        sample_weight=loaded.table.weights,
-        random_state=seed,
-        n_jobs=n_processes(jobs),
-        importance=report is not None or as_json,
-    )
+    with _executor(cluster, jobs) as executor:
+        more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
+        more |= {"merge_spellings": merge_spellings, "unique": unique}
+        loaded = load_data(data, target, drop, keep, category, text, missing, **more)
+        if rare == "keep":
+            wanted.check(class_labels(loaded.table.y))
+        if report is not None:
+            prepare_page()
+        found = compare_methods(
+            loaded.table.X,
+            loaded.table.y,
+            "all" if everything else names(methods),
+            clock=clock,
+            n_splits=splits,
+            protocol="nested" if nested else "hold-out",
+            test_size=test_size,
+            preprocessor=loaded.table.schema.preprocessor(),
+            rare=rare,
+            groups=loaded.table.groups,
+            order=loaded.table.order,
+            sample_weight=loaded.table.weights,
+            random_state=seed,
+            n_jobs=n_processes(jobs) if executor is None else None,
+            executor=executor,
+            importance=report is not None or as_json,
+        )
     decided = None
     if report is not None or wanted != Wishes():
         X = loaded.table.X if found.kept is None else loaded.table.X.iloc[found.kept]
@@ -186,6 +194,20 @@ def compare(
         _write_page(found, loaded, report, data, decided)
     elif not as_json:
         tell("--report FILE.html shows reliability, confusions, hard pairs and doubtful rows.")
+
+
+@contextmanager
+def _executor(cluster: str | None, jobs: int | None) -> Iterator[Any]:
+    """Connect to a cluster, before anything is read; None is this machine."""
+    if cluster is None:
+        yield None
+        return
+    if jobs is not None:
+        raise ValueError("--jobs is for this machine, and does not go with --cluster.")
+    from ..execution.executors import opened
+
+    with opened(cluster) as executor:
+        yield executor
 
 
 def prepare_workers(limit: float | None) -> None:

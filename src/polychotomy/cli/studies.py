@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ._console import StoppedError, names, print_json, show, study_progress, tell
+from ._data import Cluster
 
 if TYPE_CHECKING:
     from ..execution.units import Unit
@@ -66,13 +67,7 @@ def study(
         int | None,
         typer.Option(metavar="N", min=1, help="Processes on this machine [default: the cores]."),
     ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Run on a Dask cluster: its scheduler's address, such as tcp://10.0.0.1:8786.",
-        ),
-    ] = None,
+    cluster: Cluster = None,
     folder: Annotated[
         Path | None,
         typer.Option(metavar="PATH", help="A folder with data files [default: $POLYCHOTOMY_DATA]."),

@@ -26,6 +26,8 @@ _GATHER_SECONDS = 30.0
 _LOOK_SECONDS = 1.0
 # To tell the scheduler that a worker is to be restarted; nobody waits for the restart itself.
 _FAREWELL_SECONDS = 0.5
+# Workers that are threads of one process share the context, too.
+_ONE_AT_A_TIME = threading.Lock()
 _PATIENT = {"distributed.deploy.lost-worker-timeout": "1 day"}
 
 
@@ -61,7 +63,7 @@ class DaskCluster(Executor):
     >>> def on_done(unit, outcome):
     ...     print(unit.partition, [result.method for result in outcome.results])
     >>> with Client(
-    ...     processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None
+    ...     processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0"
     ... ) as client:
     ...     DaskCluster(client=client).run(units, "polychotomy.execution.work:example", on_done)
     0 ['a', 'b']
@@ -83,6 +85,16 @@ class DaskCluster(Executor):
         self.n_workers = n_workers
         self.client = client
         self.patience = patience
+
+    def __deepcopy__(self, memo: Any) -> DaskCluster:
+        """Return itself: a client cannot be copied."""
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: the address in place of a client."""
+        if self.client is None:
+            return self.__dict__
+        return {**self.__dict__, "client": None, "address": self.client.scheduler.address}
 
     @property
     def size(self) -> int:
@@ -139,7 +151,7 @@ class DaskCluster(Executor):
                         n_workers=self.n_workers or usable_cores(),
                         threads_per_worker=1,
                         processes=True,
-                        dashboard_address=None,
+                        dashboard_address=":0",
                     )
                 )
             usual = dask.utils.parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
@@ -157,7 +169,8 @@ class DaskCluster(Executor):
 
 def _call_there(task: str, context: Any, argument: Any) -> Answer:
     """Make a call, on a worker."""
-    return answered(load_function(task), context, argument)
+    with _ONE_AT_A_TIME:
+        return answered(load_function(task), context, argument)
 
 
 class _Foreman:

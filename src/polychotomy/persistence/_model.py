@@ -48,11 +48,12 @@ def check_model(model: Any, names: Names) -> None:
 
 @contextmanager
 def without_requests(model: Any) -> Iterator[None]:
-    """Remove metadata requests from a model inside the context.
+    """Remove metadata requests and executors from a model inside the context.
 
-    They refer back to their owners, and a model file cannot hold cycles.
+    Requests refer back to their owners, and a model file cannot hold cycles. Where a search ran is
+    no part of the model, and may be a connection.
     """
-    found: list[tuple[Any, Any]] = []
+    found: list[tuple[Any, str, Any]] = []
     seen: dict[int, Any] = {}
 
     def go(value: Any) -> None:
@@ -67,7 +68,10 @@ def without_requests(model: Any) -> Iterator[None]:
                 go(each)
         elif hasattr(value, "__dict__") and not isinstance(value, type):
             if "_metadata_request" in vars(value):
-                found.append((value, vars(value).pop("_metadata_request")))
+                found.append((value, "_metadata_request", vars(value).pop("_metadata_request")))
+            if vars(value).get("executor") is not None:
+                found.append((value, "executor", value.executor))
+                value.executor = None
             for each in list(vars(value).values()):
                 go(each)
 
@@ -75,8 +79,8 @@ def without_requests(model: Any) -> Iterator[None]:
         go(model)
         yield
     finally:
-        for owner, request in found:
-            vars(owner)["_metadata_request"] = request
+        for owner, name, removed in found:
+            vars(owner)[name] = removed
 
 
 class _Visit:

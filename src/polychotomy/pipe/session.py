@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -78,6 +79,11 @@ class Session:
         return split_rows(self.cv, self.data.fold_rows, self.classes, self.split_params)
 
 
+def _column_name(codebook: Codebook, classes: NDArray[Any], column: int) -> str:
+    """Return the name of a trained column. A function, because it is sent to other processes."""
+    return codebook.describe(codebook.trained[0][column], classes)
+
+
 @dataclass(frozen=True)
 class _Routed:
     """Which metadata goes where."""
@@ -140,7 +146,7 @@ def start(
                 n_jobs=classifier.n_jobs,
                 random_state=machine_seed,
                 fit_params=routed.fit,
-                describe=lambda column: codebook.describe(codebook.trained[0][column], classes),
+                describe=partial(_column_name, codebook, classes),
                 counts=row_weights(routed.machine_weight, None, X, numbers, classes),
             ),
             prepared=Prepared(parts.machine, codebook, X, numbers),

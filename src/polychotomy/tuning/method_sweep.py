@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
 from ..core.checks import suggestion
 from ..core.diagram import Diagram, side_by_side
@@ -15,10 +14,11 @@ from ..pipe.classifier import PolychotomyClassifier
 from .callbacks import TakesCallbacks, shown, with_callbacks
 from .grid import FACTORS
 from .recipe import find_pipe_recipe
+from .steps import TakesExecutor
 from .tune import Plan, Tuned, results_table, tune
 
 
-class MethodSweep(TakesCallbacks, BaseEstimator):
+class MethodSweep(TakesCallbacks, TakesExecutor):
     """Tune several methods together, each with its own best parameters.
 
     Methods with the same code and machine read the same scores, even if their calibrators and
@@ -30,7 +30,7 @@ class MethodSweep(TakesCallbacks, BaseEstimator):
     ----------
     methods : iterable of str or (str, PolychotomyClassifier), or dict
         Names of `recipes`, or classifiers with names of your own.
-    coarse, fine, cv, refit, n_jobs, show_progress
+    coarse, fine, cv, refit, n_jobs, executor, show_progress
         As in `TwoStepSearchCV`.
     ties : str or dict, default="duan2003"
         The tie rule, for all methods or for each by its name.
@@ -79,6 +79,7 @@ class MethodSweep(TakesCallbacks, BaseEstimator):
         ties: str | Mapping[str, str] = "duan2003",
         refit: bool = True,
         n_jobs: int | None = None,
+        executor: Any = None,
         show_progress: bool = True,
     ) -> None:
         self.methods = methods
@@ -88,6 +89,7 @@ class MethodSweep(TakesCallbacks, BaseEstimator):
         self.ties = ties
         self.refit = refit
         self.n_jobs = n_jobs
+        self.executor = executor
         self.show_progress = show_progress
 
     @with_callbacks
@@ -114,7 +116,10 @@ class MethodSweep(TakesCallbacks, BaseEstimator):
         methods = _named(self.methods)
         rules = _rules(self.ties, list(methods))
         with shown(self, self.show_progress, X, y) as tick:
-            plan = Plan(self.coarse, self.fine, self.cv, self.n_jobs, self.refit, tick)
+            plan = Plan(
+                *(self.coarse, self.fine, self.cv, self.n_jobs, self.refit, tick),
+                executor=self.executor,
+            )
             classifiers = {name: (clf, rules[name]) for name, clf in methods.items()}
             tuned = tune(classifiers, X, y, sample_weight, fit_params, plan)
         first = next(iter(tuned.values()))

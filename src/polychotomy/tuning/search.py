@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
@@ -20,6 +20,7 @@ from ..core.types import FloatArray
 from ..pipe.classifier import PolychotomyClassifier
 from .callbacks import TakesCallbacks, shown, with_callbacks
 from .grid import FACTORS
+from .steps import TakesExecutor
 from .tune import Plan, results_table, tune
 
 
@@ -42,7 +43,7 @@ def _has_folds(search: TwoStepSearchCV) -> bool:
 
 
 @stored("estimator.two_step_search")
-class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, TakesExecutor):
     """Search for machine parameters on a coarse and then a fine grid (DUAN03, DUAN05).
 
     All binary machines share one setting, which is judged by the cross-validated error and
@@ -76,6 +77,11 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, BaseE
         are fitted on the out-of-fold scores that the search has already computed.
     n_jobs : int, default=None
         How many binary problems are trained at once; by default that of the estimator.
+    executor : distributed.Client, str or Executor, default=None
+        Where the cells are judged: None is this process, with `n_jobs` threads. On a Dask cluster,
+        given by a client or the address of its scheduler such as ``"tcp://10.0.0.1:8786"``, or by
+        an executor of `polychotomy.execution`, each worker has one kernel width at a time, in one
+        thread. The result does not depend on it, to the last bit. The last fit is here.
     show_progress : bool, default=True
         Whether to show progress bars on a terminal.
 
@@ -100,7 +106,7 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, BaseE
     refit_time_ : float
         The seconds that the last fit took.
     seconds_ : dict
-        The seconds spent in each stage.
+        The seconds spent in each stage, added over all workers, and in total.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
@@ -141,6 +147,8 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, BaseE
         "refit_time_": Plain(),
     }
 
+    later_parameters: ClassVar[dict[str, Any]] = {"executor": None}
+
     def __init__(
         self,
         estimator: PolychotomyClassifier | None = None,
@@ -151,6 +159,7 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, BaseE
         ties: str = "duan2003",
         refit: bool = True,
         n_jobs: int | None = None,
+        executor: Any = None,
         show_progress: bool = True,
     ) -> None:
         self.estimator = estimator
@@ -160,6 +169,7 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, BaseE
         self.ties = ties
         self.refit = refit
         self.n_jobs = n_jobs
+        self.executor = executor
         self.show_progress = show_progress
 
     @with_callbacks
@@ -228,6 +238,7 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, BaseE
                 self.refit,
                 tick,
                 keep_out_of_fold=keep_out_of_fold,
+                executor=self.executor,
             )
             classifiers = {"the estimator": (self._estimator(), self.ties)}
             (tuned,) = tune(classifiers, X, y, sample_weight, fit_params, plan).values()

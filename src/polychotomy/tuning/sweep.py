@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -23,7 +23,6 @@ from joblib import hash as content_hash
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 
-from ..core.progress import Ticker
 from ..core.stages import stage, timed
 from ..core.types import FloatArray
 from ..pipe.classifier import PolychotomyClassifier, adopt
@@ -34,54 +33,7 @@ from ..pipe.parts import columns_of
 from ..pipe.session import Session
 from ..pipe.training import BinaryMachines, Searched, TrainingSet, Trial, train, try_once, try_path
 from .grid import Cell, Grid, chains, possible_values
-from .ties import still_possible
-
-
-@dataclass(frozen=True)
-class CellScore:
-    """The figures of one method in one cell; NaN if the cell failed."""
-
-    error: float
-    nll: float | None
-    fold_errors: FloatArray
-    status: str
-
-
-@dataclass
-class Method:
-    """A pipe to be tuned, and its results so far.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    classifier : PolychotomyClassifier
-        The pipe, a copy. It is fitted at the end.
-    session : Session
-        Its checked parts and training rows.
-    ties : str
-        The name of the tie rule, which decides between cells.
-    """
-
-    name: str
-    classifier: PolychotomyClassifier
-    session: Session
-    ties: str
-    outcomes: dict[Cell, CellScore] = field(default_factory=dict)
-    seconds: float = 0.0
-
-    @property
-    def probabilities(self) -> bool:
-        """Whether the method has probabilities, and so a likelihood."""
-        return self.session.parts.yields_probabilities
-
-    def possible_winners(self, cells: Iterable[Cell]) -> list[Cell]:
-        """Return the cells that may still turn out to be the best."""
-        judged = [cell for cell in cells if cell in self.outcomes]
-        errors = [self.outcomes[cell].error for cell in judged]
-        losses = [self.outcomes[cell].nll for cell in judged]
-        nll = None if not self.probabilities else [np.nan if x is None else x for x in losses]
-        return [judged[number] for number in still_possible(errors, nll, self.ties)]
+from .parts import CellScore, Found, Method, Part
 
 
 class Sweep:
@@ -127,15 +79,13 @@ class Sweep:
         """The name of the sweep in progress bars and tables."""
         return f"{self.session.parts.machine_name}, {self.data.codebook.name}"
 
-    def run(
+    def parts(
         self,
         wanted: Sequence[Sequence[Cell]],
         grid: Grid,
         factors: Mapping[str, Sequence[float]] | None,
-        tick: Ticker,
-        label: str,
-    ) -> None:
-        """Judge every method in those of its `wanted` cells that are not judged yet.
+    ) -> list[Part]:
+        """Return what is to be judged: every method in its `wanted` cells without figures.
 
         The cells are those of `grid`, or of its refinement by the `factors` of its parameters.
         """
@@ -144,18 +94,62 @@ class Sweep:
             for cells, method in zip(wanted, self.methods, strict=True)
         ]
         union = list(dict.fromkeys(cell for cells in missing for cell in cells))
-        done = 0
-        if union:
-            tick(f"{self.name}: {label}", done, len(union))
+        chains = self._chains(union, grid, factors)
+        return [Part(chain, [set(cells) & set(chain) for cells in missing]) for chain in chains]
+
+    def judged(self, part: Part) -> Found:
+        """Train the machines of a part, and judge the methods in its cells."""
+        found = Found([{} for _ in self.methods], [0.0] * len(self.methods))
         with timed() as seconds:
-            for chain in self._chains(union, grid, factors):
-                needed = [cell for cell in chain if cell in set(union)]
-                self._run_chain(chain, needed, [set(cells) for cells in missing])
-                self._forget(wanted)
-                done += len(needed)
-                tick(f"{self.name}: {label}", done, len(union))
+            self._judge_part(part, found)
+        found.seconds = seconds
+        return found
+
+    def lost(self, part: Part, reason: str) -> Found:
+        """Return what comes of a part whose process died."""
+        found = Found([{} for _ in self.methods], [0.0] * len(self.methods))
+        self._record_failure(found, part, part.cells, reason)
+        return found
+
+    def take_in(self, found: Found, wanted: Sequence[Sequence[Cell]]) -> None:
+        """Keep what came of a part of a search for the `wanted` cells of each method."""
+        for method, outcomes, seconds in zip(
+            self.methods, found.outcomes, found.seconds_own, strict=True
+        ):
+            method.outcomes.update(outcomes)
+            method.seconds += seconds
+        self.kept = self.needed_scores({**self.kept, **found.kept}, wanted)
+        self._add(found.seconds)
+
+    def with_outcomes(self, outcomes: Sequence[dict[Cell, CellScore]]) -> Sweep:
+        """Return a copy whose methods have other figures."""
+        other = copy(self)
+        other.methods = [
+            replace(method, outcomes=own)
+            for method, own in zip(self.methods, outcomes, strict=True)
+        ]
+        return other
+
+    def _add(self, seconds: Mapping[str, float]) -> None:
         for stage_name, value in seconds.items():
             self.seconds[stage_name] = self.seconds.get(stage_name, 0.0) + value
+
+    def portable(self) -> Sweep:
+        """Return a copy for other processes, without what they do not need."""
+        options = replace(self.data.options, n_jobs=1)
+        other = copy(self)
+        other.data = replace(self.data, options=options)
+        # Iterators of folds could not be sent.
+        sessions = [
+            replace(one.session, data=other.data, cv=None, split_params={}) for one in self.methods
+        ]
+        other.methods = [
+            Method(one.name, PolychotomyClassifier(), session, one.ties)
+            for one, session in zip(self.methods, sessions, strict=True)
+        ]
+        other.session = sessions[0]
+        other.kept, other._machines, other._latest = {}, {}, None
+        return other
 
     def finish(
         self, method: Method, cell: Cell, keep_out_of_fold: bool = False
@@ -183,8 +177,7 @@ class Sweep:
             pipe = fit_pipe(session, searched, keep_out_of_fold)
             adopt(classifier, session, pipe)
             method.seconds += perf_counter() - start
-        for stage_name, value in seconds.items():
-            self.seconds[stage_name] = self.seconds.get(stage_name, 0.0) + value
+        self._add(seconds)
         return classifier, pipe.out_of_fold
 
     def _chains(
@@ -213,31 +206,24 @@ class Sweep:
         name = f"machine__{getattr(self.data.machine, 'path_parameter', '')}"
         return self.names.index(name) if name in self.names else None
 
-    def _run_chain(self, chain: list[Cell], needed: list[Cell], missing: list[set[Cell]]) -> None:
+    def _judge_part(self, part: Part, found: Found) -> None:
+        needed = part.cells
         try:
-            trials = self._trials(chain)
+            trials = self._trials(part.chain)
         except Exception as error:
             # Any error of a machine: the other cells continue, as in GridSearchCV.
-            for cell in needed:
-                self._record_failure(
-                    self._asking(cell, missing), [cell], f"{type(error).__name__}: {error}"
-                )
+            self._record_failure(found, part, needed, f"{type(error).__name__}: {error}")
             return
         usable = []
-        for cell, trial in zip(chain, trials, strict=True):
+        for cell, trial in zip(part.chain, trials, strict=True):
             if cell not in needed:
                 continue
             if isinstance(trial, str):
-                self._record_failure(self._asking(cell, missing), [cell], trial)
+                self._record_failure(found, part, [cell], trial)
             else:
                 usable.append((cell, trial))
         if usable:
-            self._judge(usable, missing)
-
-    def _asking(self, cell: Cell, missing: list[set[Cell]]) -> list[Method]:
-        return [
-            method for method, cells in zip(self.methods, missing, strict=True) if cell in cells
-        ]
+            self._judge(usable, part, found)
 
     def _trials(self, chain: list[Cell]) -> list[Trial | str]:
         """Train the machines of a chain of cells in all folds; a message for cells that failed."""
@@ -272,7 +258,7 @@ class Sweep:
             "raise max_iter or tol."
         )
 
-    def _judge(self, usable: list[tuple[Cell, Trial]], missing: list[set[Cell]]) -> None:
+    def _judge(self, usable: list[tuple[Cell, Trial]], part: Part, found: Found) -> None:
         plan = FoldPlan(
             self.data.with_machine(self._machine(usable[0][0])),
             self.session.classes,
@@ -280,44 +266,53 @@ class Sweep:
             self.splits,
         )
         batch = TrialBatch(plan, [trial for _, trial in usable])
+        asked = [
+            [number for number, (cell, _) in enumerate(usable) if cell in cells]
+            for cells in part.wanted
+        ]
         with stage("calibrators"):
-            asking = {id(method) for cell, _ in usable for method in self._asking(cell, missing)}
             batch.calibrate(
-                [method.session.parts for method in self.methods if id(method) in asking]
+                [
+                    method.session.parts
+                    for method, numbers in zip(self.methods, asked, strict=True)
+                    if numbers
+                ]
             )
-        for method, cells in zip(self.methods, missing, strict=True):
-            numbers = [number for number, (cell, _) in enumerate(usable) if cell in cells]
+        for place, numbers in enumerate(asked):
             if numbers:
-                self._judge_method(method, batch, numbers, [usable[k][0] for k in numbers])
+                self._judge_method(place, batch, numbers, [usable[k][0] for k in numbers], found)
         if self.keeps_scores:
             for cell, trial in usable:
-                self.kept[cell] = trial.scores(self.data, self.splits)
+                found.kept[cell] = trial.scores(self.data, self.splits)
 
     def _judge_method(
-        self, method: Method, batch: TrialBatch, numbers: list[int], cells: list[Cell]
+        self, place: int, batch: TrialBatch, numbers: list[int], cells: list[Cell], found: Found
     ) -> None:
-        start = perf_counter()
+        method, start = self.methods[place], perf_counter()
         try:
             with warnings.catch_warnings():
                 # A combiner that is close to its optimum is good enough to be judged.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 result = batch.class_scores(method.session.parts, numbers)
-            found = figures(result, batch.plan, method.probabilities)
+            scored = figures(result, batch.plan, method.probabilities)
         except (ValueError, ArithmeticError, RuntimeError) as error:
-            self._record_failure([method], cells, f"{type(error).__name__}: {error}")
+            failed = self._failed(method, f"{type(error).__name__}: {error}")
+            found.outcomes[place].update(dict.fromkeys(cells, failed))
             return
         finally:
-            method.seconds += perf_counter() - start
-        for place, cell in enumerate(cells):
-            method.outcomes[cell] = CellScore(
-                error=float(found.error[place]),
-                nll=None if found.nll is None else float(found.nll[place]),
-                fold_errors=found.fold_errors[place],
+            found.seconds_own[place] += perf_counter() - start
+        for number, cell in enumerate(cells):
+            found.outcomes[place][cell] = CellScore(
+                error=float(scored.error[number]),
+                nll=None if scored.nll is None else float(scored.nll[number]),
+                fold_errors=scored.fold_errors[number],
                 status=self.lacking or "ok",
             )
 
-    def _forget(self, wanted: Sequence[Sequence[Cell]]) -> None:
-        """Keep only the scores of cells that may still win for a method that learns from them.
+    def needed_scores(
+        self, scores: Mapping[Cell, FloatArray], wanted: Sequence[Sequence[Cell]]
+    ) -> dict[Cell, FloatArray]:
+        """Return the scores of cells that may still win for a method that learns from them.
 
         Note: keeping the scores of all cells would need memory for hundreds of cells. Keeping none
         would mean training the folds of the best cell again.
@@ -328,21 +323,32 @@ class Sweep:
             if self.keep_out_of_fold or method.session.learns
             for cell in method.possible_winners(cells)
         }
-        self.kept = {cell: scores for cell, scores in self.kept.items() if cell in winners}
+        return {cell: values for cell, values in scores.items() if cell in winners}
 
-    def _record_failure(
-        self, methods: Iterable[Method], cells: Sequence[Cell], reason: str
-    ) -> None:
-        nothing = np.full(len(self.splits), np.nan)
-        for method in methods:
-            nll = np.nan if method.probabilities else None
-            for cell in cells:
-                method.outcomes[cell] = CellScore(np.nan, nll, nothing, reason)
-        if not self._warned:
+    def _record_failure(self, found: Found, part: Part, cells: Sequence[Cell], reason: str) -> None:
+        for method, outcomes, wanted in zip(self.methods, found.outcomes, part.wanted, strict=True):
+            failed = self._failed(method, reason)
+            outcomes.update({cell: failed for cell in cells if cell in wanted})
+
+    def _failed(self, method: Method, reason: str) -> CellScore:
+        nll = np.nan if method.probabilities else None
+        return CellScore(np.nan, nll, np.full(len(self.splits), np.nan), reason)
+
+    def warn_of_failures(self, parts: Iterable[Part]) -> None:
+        """Warn once of cells that failed, after all are judged: they may end in any order."""
+        failed = (
+            (cell, method.outcomes[cell].status)
+            for part in parts
+            for cell in part.cells
+            for method, cells in zip(self.methods, part.wanted, strict=True)
+            if cell in cells and np.isnan(method.outcomes[cell].error)
+        )
+        first = None if self._warned else next(failed, None)
+        if first is not None:
             self._warned = True
             warnings.warn(
-                f"The search of {self.name} skips the cell {self._params(cells[0])}, and any "
-                f"others that fail: {reason}",
+                f"The search of {self.name} skips the cell {self._params(first[0])}, and any "
+                f"others that fail: {first[1]}",
                 FitFailedWarning,
                 stacklevel=2,
             )

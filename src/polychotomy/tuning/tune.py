@@ -19,7 +19,9 @@ from ..pipe.classifier import PolychotomyClassifier
 from ..pipe.parts import resolve_machine
 from ..pipe.session import start
 from .grid import DECADES, Cell, Grid, coarse_grid, fine_factors, fine_grid
-from .sweep import CellScore, Method, Sweep, group
+from .parts import CellScore, Method
+from .steps import Search, Step, run_elsewhere, run_here
+from .sweep import Sweep, group
 from .ties import RULES, Candidates, choose
 
 
@@ -39,6 +41,7 @@ class Plan:
     tick: Ticker
     judge_single: bool = True
     keep_out_of_fold: bool = False
+    executor: Any = None
 
 
 @dataclass(frozen=True)
@@ -95,18 +98,28 @@ def tune(
     by_grid: dict[Grid, list[Method]] = {}
     for method in methods:
         by_grid.setdefault(_coarse(plan.coarse, method.classifier), []).append(method)
+    searches = [
+        _Search(sweep, grid, plan)
+        for grid, members in by_grid.items()
+        for sweep in group(members, grid.names, splits, plan.keep_out_of_fold)
+    ]
+    for search in searches:
+        if search.sweep.lacking:
+            warnings.warn(
+                f"{search.sweep.lacking} Its rows there are judged by machines that do not know "
+                "the class; use stratified folds, or more rows of it.",
+                UserWarning,
+                stacklevel=4,
+            )
     found: dict[str, Tuned] = {}
     with released_at_end():
-        for grid, members in by_grid.items():
-            for sweep in group(members, grid.names, splits, plan.keep_out_of_fold):
-                if sweep.lacking:
-                    warnings.warn(
-                        f"{sweep.lacking} Its rows there are judged by machines that do not know "
-                        "the class; use stratified folds, or more rows of it.",
-                        UserWarning,
-                        stacklevel=4,
-                    )
-                found.update(_tune_sweep(sweep, grid, plan))
+        if plan.executor is not None:
+            sweeps = [search.sweep for search in searches]
+            run_elsewhere([search.jobs() for search in searches], sweeps, plan.executor)
+        for search in searches:
+            if plan.executor is None:
+                run_here([search.jobs()])
+            found.update(search.finished())
     return {name: found[name] for name in classifiers}
 
 
@@ -152,27 +165,41 @@ def _coarse(given: Mapping[str, Any] | None, classifier: PolychotomyClassifier) 
     return grid
 
 
-def _tune_sweep(sweep: Sweep, grid: Grid, plan: Plan) -> dict[str, Tuned]:
-    """Search both grids for all methods of a sweep, and fit each in its best cell."""
-    if not (grid.names or plan.judge_single or sweep.keeps_scores):
-        return {
-            method.name: Tuned(method, sweep, grid, None, (), *_finished(sweep, method, (), plan))
-            for method in sweep.methods
-        }
-    sweep.run([grid.cells] * len(sweep.methods), grid, None, plan.tick, "coarse")
-    best = [_best(method, grid) for method in sweep.methods]
-    fine: list[Grid | None] = [None] * len(best)
-    if plan.fine is not None and grid.names:
+class _Search:
+    """The search of both grids for all methods of a sweep."""
+
+    def __init__(self, sweep: Sweep, grid: Grid, plan: Plan) -> None:
+        self.sweep, self.grid, self.plan = sweep, grid, plan
+        self.best: list[Cell] = [()] * len(sweep.methods)
+        self.fine: list[Grid | None] = [None] * len(sweep.methods)
+
+    def jobs(self) -> Search:
+        """Yield what to judge, and choose the best cells on the way."""
+        sweep, grid, plan = self.sweep, self.grid, self.plan
+        if not (grid.names or plan.judge_single or sweep.keeps_scores):
+            return
+        wanted = [grid.cells] * len(sweep.methods)
+        yield from Step(sweep, wanted, grid, None, plan.tick, "coarse").jobs()
+        self.best = [_best(method, grid) for method in sweep.methods]
+        if plan.fine is None or not grid.names:
+            return
         factors = fine_factors(plan.fine, grid.names)
-        grids = [fine_grid(grid, cell, factors) for cell in best]
+        grids = [fine_grid(grid, cell, factors) for cell in self.best]
         wanted = [each.cells for each in grids]
-        sweep.run(wanted, grid, factors, plan.tick, "fine")
-        best = [_best(method, each) for method, each in zip(sweep.methods, grids, strict=True)]
-        fine = list(grids)
-    return {
-        method.name: Tuned(method, sweep, grid, around, cell, *_finished(sweep, method, cell, plan))
-        for method, around, cell in zip(sweep.methods, fine, best, strict=True)
-    }
+        yield from Step(sweep, wanted, grid, factors, plan.tick, "fine").jobs()
+        pairs = zip(sweep.methods, grids, strict=True)
+        self.best, self.fine = [_best(method, each) for method, each in pairs], list(grids)
+
+    def finished(self) -> dict[str, Tuned]:
+        """Fit each method in its best cell."""
+        chosen = zip(self.sweep.methods, self.fine, self.best, strict=True)
+        return {
+            method.name: Tuned(
+                *(method, self.sweep, self.grid, around, cell),
+                *_finished(self.sweep, method, cell, self.plan),
+            )
+            for method, around, cell in chosen
+        }
 
 
 def _finished(
