@@ -26,13 +26,15 @@ from polychotomy.compare import (
 from polychotomy.compare._candidates import choose
 from polychotomy.compare._classes import settle_classes
 from polychotomy.compare._judging import HeldOut, Judged, Level
+from polychotomy.compare._peers import Conditions
 from polychotomy.compare._schedule import Schedule, common_splits, sizes
-from polychotomy.compare._splits import rounds, stratified_order
+from polychotomy.compare._splits import periods, rounds, stratified_order
 from polychotomy.core.progress import work_progress
 from polychotomy.execution.calls import Answer, Call
 from polychotomy.execution.deadline import Clock
 from polychotomy.execution.executors import LocalProcesses
 from polychotomy.recipes import recipe
+from polychotomy.tuning.small_search import _inside
 
 X, Y = load_iris(return_X_y=True)
 SMALL_X, SMALL_Y = X[::2], Y[::2]
@@ -260,6 +262,52 @@ def test_no_time_at_all_leaves_an_answer():
     assert found.candidates[found.recommended].name == found.recommended
     assert found.rows
     assert str(found)
+
+
+def test_folds_inside_methods_keep_groups_together():
+    groups = np.arange(len(SMALL_Y)) // 3
+    conditions = Conditions(20, 0, None, SMALL_Y, groups)
+    known = candidates()
+    used = {
+        "PSVC": lambda made: made.estimator.cv,
+        "POOL": lambda made: made.cv,
+        "logistic": lambda made: made.cv,
+        "forest": lambda made: made.cv,
+        "calibrated_svc": lambda made: made.cv,
+        "stack": lambda made: made.members[0][1].folds,
+    }
+    for name, folds in used.items():
+        tested = []
+        for train, test in folds(known[name].make(conditions)):
+            assert not set(groups[train]) & set(groups[test])
+            tested += test.tolist()
+        assert sorted(tested) == list(range(len(SMALL_Y)))
+    few = conditions.first(30)
+    assert len(few.y) == len(few.together) == 30
+    assert max(test.max() for _, test in few.splits(3)) == 29
+    # The folds of a classifier inside those of the search.
+    (train, _), *_ = splits = conditions.splits(3)
+    for own, held in _inside(splits, train):
+        assert not set(groups[train[own]]) & set(groups[train[held]])
+    assert periods(np.arange(10)).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+
+
+def test_groups_change_what_is_chosen():
+    # Every row four times: trees that learn rows by heart look good if copies are left behind.
+    random = np.random.RandomState(0)
+    few, classes = random.normal(size=(40, 2)), random.randint(0, 2, 40)
+    inputs, y, groups = (np.repeat(values, 4, axis=0) for values in (few, classes, np.arange(40)))
+    found = {}
+    for kept in (None, groups):
+        run = compare_methods(inputs, y, ["forest"], n_splits=1, groups=kept)
+        found[kept is None] = run.held_out["forest"][0].parameters["min_samples_leaf"]
+    assert found == {True: 1, False: 10}
+    model = fit_method("PWC_PSVM", inputs, y, groups=groups)
+    assert model[-1].cv is None or isinstance(model[-1].cv, int)
+    assert isinstance(model[-1].best_estimator_.cv, int)
+    for name in ("calibrated_svc", "PSVC"):
+        run = compare_methods(inputs, y, [name], n_splits=1, order=np.arange(160) // 20)
+        assert run.methods == [name]
 
 
 def test_weights_count_in_the_figures():

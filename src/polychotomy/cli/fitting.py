@@ -134,10 +134,6 @@ def fit(
             f"method, --method {NEAREST[name]}, omit --method to find the best that can be kept, "
             f"or use polychotomy.compare.tuned_pipeline({name!r}, y) in Python."
         )
-    if method is not None and (groups or order):
-        raise ValueError(
-            "--groups and --order are for choosing a method; without --method they are used."
-        )
     more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
     more |= {"merge_spellings": merge_spellings, "unique": unique}
     loaded = load_data(data, target, drop, keep, category, text, missing, **more)
@@ -257,6 +253,8 @@ def _trained(
     if held_out and rare != "keep":
         raise ValueError("--rare drop and merge do not go with rows that are held out; use keep.")
     options = {"sample_weight": table.weights, "random_state": seed, "n_jobs": jobs, "rare": rare}
+    if not held_out:
+        options |= {"groups": table.groups, "order": table.order}
     trainer = Trainer(
         *(table.X, table.y, table.schema.preprocessor(), options),
         finish=fit_held_out if held_out else None,

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..core import scores
 from ..core.types import FloatArray, IntArray
 from ..core.weights import class_numbers
-from ..pipe.folds import FoldRows
+from ..pipe.folds import FoldRows, Splits
 from ..tempering import StructuredTempering, Tempering
 
 # How `fit` of a library stops early: estimator, training rows and labels, rows and labels held out.
@@ -46,8 +46,8 @@ class BaggedClassifier(ClassifierMixin, BaseEstimator):
         Fits a model and stops early on rows held out; None for a plain `fit`.
     tempered : bool, default=False
         Whether the answer is tempered, by the out-of-fold probabilities.
-    folds : int, default=5
-        The number of folds.
+    folds : int or list of (train, test), default=5
+        The number of folds, or the folds themselves.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class BaggedClassifier(ClassifierMixin, BaseEstimator):
         stopping: Stopping | None = None,
         *,
         tempered: bool = False,
-        folds: int = 5,
+        folds: int | Splits = 5,
     ) -> None:
         self.estimator = estimator
         self.stopping = stopping
@@ -77,7 +77,9 @@ class BaggedClassifier(ClassifierMixin, BaseEstimator):
         X, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
         check_classification_targets(labels)
         self.classes_, numbers = class_numbers(labels)
-        splits = FoldRows(X, numbers, np.arange(len(numbers)), None).stratified(self.folds)
+        splits = self.folds
+        if isinstance(splits, int):
+            splits = FoldRows(X, numbers, np.arange(len(numbers)), None).stratified(splits)
         everything = np.arange(len(numbers))
         # Without two rows of any class no row can be held out.
         pairs = splits or [(everything, everything)]

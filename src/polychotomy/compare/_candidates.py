@@ -258,6 +258,7 @@ def prepared(pipe: PolychotomyClassifier, conditions: Conditions) -> Polychotomy
     """Return a copy of a pipe with a seed and a number of threads."""
     classifier: PolychotomyClassifier = clone(pipe)
     classifier.random_state, classifier.n_jobs = conditions.random_state, conditions.n_jobs
+    classifier.cv = conditions.splits(5) or classifier.cv
     return classifier
 
 
@@ -390,6 +391,7 @@ def _recipe_maker(name: str) -> Callable[[Conditions], Any]:
             "random_state": conditions.random_state,
             "n_jobs": conditions.n_jobs,
             "show_progress": False,
+            **({} if conditions.together is None else {"cv": conditions.splits(5) or 5}),
         }
         return estimator.set_params(
             **{key: value for key, value in options.items() if key in known}

@@ -270,6 +270,8 @@ def _material(
     return Material(
         *(X if whole else rows_of(X, kept), y, classes.labels, weights, ordered),
         *(input_steps(preprocessor), seed, len(long) > 1),
+        groups=None if groups is None else np.unique(columns[0], return_inverse=True)[1],
+        order=columns[1],
     )
 
 

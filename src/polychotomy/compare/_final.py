@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from ..core.types import IntArray
 from ._candidates import choose
 from ._classes import settle_classes
 from ._compare import checked_weights, input_steps
-from ._judging import fit_weighted, fitted_tuned, rows_of
+from ._judging import fit_weighted, fitted_tuned, kept_together, rows_of
 from ._peers import Conditions
 from ._splits import stratified_order
 
@@ -25,6 +25,8 @@ def fit_method(
     *,
     rare: str = "keep",
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    order: ArrayLike | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     n_rows: int | None = None,
@@ -36,7 +38,7 @@ def fit_method(
     ----------
     name : str
         One of `candidates`.
-    X, y, preprocessor, rare, sample_weight, random_state
+    X, y, preprocessor, rare, sample_weight, groups, order, random_state
         As in `compare_methods`.
     n_jobs : int, default=None
         The number of threads, for methods that can use several.
@@ -79,14 +81,32 @@ def fit_method(
         before = clone(before).fit(inputs, labels)
         inputs = before.transform(inputs)
         steps.append(("inputs", before))
-    conditions = Conditions(int(_smallest(numbers)), random_state, n_jobs)
+    times = None if order is None else np.asarray(order)
+    numbered = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    together = kept_together(kept, numbered, times)
+    conditions = Conditions(_smallest(numbers), random_state, n_jobs, numbers, together)
     if tuned:
         fitted = fitted_tuned(candidate, conditions, inputs, labels, weights)
     elif candidate.quick is None:
         raise ValueError(f"{name} cannot be trained without tuning.")
     else:
         fitted = fit_weighted(candidate.quick(conditions), inputs, labels, weights)
+    forget_folds(fitted)
     return Pipeline([*steps, ("classifier", fitted)])
+
+
+def forget_folds(fitted: Any) -> None:
+    """Replace lists of folds by their number: a model file has no use for rows' numbers."""
+    if isinstance(fitted, dict | list | tuple):
+        for one in fitted.values() if isinstance(fitted, dict) else fitted:
+            forget_folds(one)
+    if not isinstance(fitted, BaseEstimator):
+        return
+    for key, value in vars(fitted).items():
+        if key == "cv" and isinstance(value, list):
+            fitted.set_params(cv=len(value))
+        else:
+            forget_folds(value)
 
 
 def _smallest(numbers: IntArray) -> int:

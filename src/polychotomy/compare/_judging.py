@@ -20,7 +20,7 @@ from ..tuning.method_sweep import MethodSweep
 from ._candidates import Candidate, choose, prepared
 from ._notes import note_of
 from ._peers import Conditions
-from ._splits import stratified_order
+from ._splits import periods, stratified_order
 
 # Probabilities of larger test parts are kept in single precision, after the figures are computed.
 EXACT_CELLS = 200_000
@@ -57,6 +57,10 @@ class Material:
         Seeds the methods.
     ordered : bool
         Whether every beginning of a training part is stratified already.
+    groups : ndarray of int or None
+        The group of every row, for folds inside the methods.
+    order : ndarray or None
+        The time of every row, for these.
     """
 
     X: Any
@@ -67,6 +71,8 @@ class Material:
     preprocessor: Any
     seed: int
     ordered: bool = False
+    groups: IntArray | None = None
+    order: Any = None
     _latest: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def split(self, number: int, rows: int) -> Split:
@@ -96,6 +102,7 @@ class Material:
         return Split(
             *(train, test, first, second, self.y[train], self.y[test], self.labels),
             *(weights, None if self.weights is None else self.weights[test], fitted),
+            together=kept_together(train, self.groups, self.order),
         )
 
 
@@ -113,11 +120,13 @@ class Split:
     weights: FloatArray | None = None
     test_weights: FloatArray | None = None
     preprocessor: Any = None
+    together: IntArray | None = None
 
     def conditions(self, seed: int) -> Conditions:
         """Return what the methods are told."""
         counts = np.bincount(self.y_train)
-        return Conditions(int(counts[counts > 0].min()), seed)
+        smallest = int(counts[counts > 0].min())
+        return Conditions(smallest, seed, y=self.y_train, together=self.together)
 
     def beginning(self, rows: int) -> tuple[Any, NDArray[Any], FloatArray | None]:
         """Return inputs, labels and weights of the first training rows."""
@@ -214,17 +223,32 @@ def rows_of(X: Any, rows: IntArray) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
+def kept_together(rows: IntArray, groups: IntArray | None, order: Any) -> IntArray | None:
+    """Return numbers for rows that folds inside a method keep together: groups, or periods."""
+    if groups is not None:
+        return groups[rows]
+    return None if order is None else periods(order[rows])
+
+
 def fitted_tuned(candidate: Candidate, conditions: Conditions, X: Any, y: Any, weights: Any) -> Any:
     """Tune and fit a method. With many rows it is tuned on the first ones, and fitted on all."""
-    estimator = candidate.make(conditions)
+    most = len(y) if candidate.tuned_rows is None else candidate.tuned_rows
+    estimator = candidate.make(conditions.first(most))
     if estimator is None:
         raise ValueError("a class has too few rows for this method")
-    if candidate.tuned_rows is None or len(y) <= candidate.tuned_rows:
+    if len(y) <= most:
         return fit_weighted(estimator, X, y, weights)
-    few = slice(candidate.tuned_rows)
+    few = slice(most)
     fit_weighted(estimator, X[few], y[few], None if weights is None else weights[few])
     best = getattr(estimator, "best_estimator_", estimator)
-    return fit_weighted(clone(best), X, y, weights)
+    return fit_weighted(with_folds(clone(best), conditions), X, y, weights)
+
+
+def with_folds(estimator: Any, conditions: Conditions) -> Any:
+    """Return a classifier with folds for other rows than those it was tuned on."""
+    if conditions.together is not None and "cv" in estimator.get_params(deep=False):
+        estimator.set_params(cv=conditions.splits(5) or 5)
+    return estimator
 
 
 def fit_weighted(estimator: Any, X: Any, y: Any, weights: Any) -> Any:
@@ -271,7 +295,11 @@ def _judge_sweep(
     rows = len(split.train) if group[0].tuned_rows is None else group[0].tuned_rows
     X, y, weights = split.beginning(rows)
     sweep = MethodSweep(
-        [(one.name, prepared(one.pipe, conditions)) for one in group if one.pipe is not None],
+        [
+            (one.name, prepared(one.pipe, conditions.first(rows)))
+            for one in group
+            if one.pipe is not None
+        ],
         ties={one.name: one.ties for one in group},
         show_progress=False,
     ).fit(X, y, weights)
@@ -282,7 +310,8 @@ def _judge_sweep(
         # As if the method ran alone: the sweep it shares and its own part.
         start = perf_counter() - seconds[name]
         if rows < len(split.train):
-            classifier = fit_weighted(clone(classifier), *split.beginning(len(split.train)))
+            classifier = with_folds(clone(classifier), conditions)
+            classifier = fit_weighted(classifier, *split.beginning(len(split.train)))
         found[name] = _asked(classifier, split, start, sweep.best_params_[name])
     return found
 

@@ -7,19 +7,48 @@ threads made logistic regression 10 times and boosting up to 60 times slower on 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ..core.types import IntArray
+from ..pipe.folds import Splits
 from ..tuning.small_search import SmallSearch
+from ._splits import grouped_folds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Conditions:
-    """What a method is told: the size of the smallest class, a seed, and the threads."""
+    """What a method is told.
+
+    Attributes
+    ----------
+    smallest_class : int
+        The rows of the smallest class.
+    random_state : int
+        A seed.
+    n_jobs : int or None
+        The number of threads.
+    y, together : ndarray of int or None
+        For rows that must stay together in folds: the class and the group of every row.
+    """
 
     smallest_class: int = 5
     random_state: int = 0
     n_jobs: int | None = None
+    y: IntArray | None = None
+    together: IntArray | None = None
+
+    def splits(self, wanted: int) -> Splits | None:
+        """Return folds that keep groups together; None if there are no groups, or only one."""
+        if self.y is None or self.together is None:
+            return None
+        return grouped_folds(self.y, self.together, wanted, self.random_state)
+
+    def first(self, rows: int) -> Conditions:
+        """Return the conditions for the first rows only."""
+        if self.y is None or self.together is None:
+            return self
+        return replace(self, y=self.y[:rows], together=self.together[:rows])
 
     def folds(self, wanted: int) -> int | None:
         """Return how many stratified folds are possible, at most those wanted; None for none."""
@@ -67,6 +96,11 @@ def peers() -> tuple[Peer, ...]:
     )
 
 
+def searched(estimator: Any, grid: dict[str, list[Any]], conditions: Conditions) -> SmallSearch:
+    """Return a search with three folds, which keep groups together if there are any."""
+    return SmallSearch(estimator, grid, cv=conditions.splits(3) or 3)
+
+
 def _plain_logistic(conditions: Conditions) -> Any:
     from sklearn.linear_model import LogisticRegression
 
@@ -74,8 +108,8 @@ def _plain_logistic(conditions: Conditions) -> Any:
 
 
 def _logistic(conditions: Conditions) -> Any:
-    grid = {"C": [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]}
-    return SmallSearch(_plain_logistic(conditions), grid)
+    grid: dict[str, list[Any]] = {"C": [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]}
+    return searched(_plain_logistic(conditions), grid, conditions)
 
 
 def _plain_forest(conditions: Conditions) -> Any:
@@ -85,7 +119,10 @@ def _plain_forest(conditions: Conditions) -> Any:
 
 
 def _forest(conditions: Conditions) -> Any:
-    grid = {"min_samples_leaf": [1, 3, 10]}
+    grid: dict[str, list[Any]] = {"min_samples_leaf": [1, 3, 10]}
+    # The trees that have not seen a row have seen others of its group.
+    if conditions.together is not None:
+        return searched(_plain_forest(conditions), grid, conditions)
     return SmallSearch(_plain_forest(conditions), grid, judged="out of bag")
 
 
@@ -98,7 +135,7 @@ def _plain_boosting(conditions: Conditions) -> Any:
 
 
 def _boosting(conditions: Conditions) -> Any:
-    return SmallSearch(_plain_boosting(conditions), {"learning_rate": [0.03, 0.1]})
+    return searched(_plain_boosting(conditions), {"learning_rate": [0.03, 0.1]}, conditions)
 
 
 def _plain_svc(conditions: Conditions) -> Any:
@@ -109,7 +146,8 @@ def _plain_svc(conditions: Conditions) -> Any:
         return None
     # The training part of a 3-fold search has two thirds of the rows.
     inner = max(2, min(3, conditions.smallest_class * 2 // 3))
-    return CalibratedClassifierCV(SVC(), cv=inner, ensemble=False)
+    folds = conditions.splits(inner) or inner
+    return CalibratedClassifierCV(SVC(), cv=folds, ensemble=False)
 
 
 def _svc(conditions: Conditions) -> Any:
@@ -120,4 +158,4 @@ def _svc(conditions: Conditions) -> Any:
         "estimator__C": [1.0, 10.0, 100.0],
         "estimator__gamma": ["scale", 0.03],
     }
-    return SmallSearch(svc, grid)
+    return searched(svc, grid, conditions)

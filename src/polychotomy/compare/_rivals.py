@@ -70,7 +70,8 @@ def _bagged(
     make: Callable[[Conditions], Any], stopping: Stopping | None, tempered: bool, folds: int = 5
 ) -> Callable[[Conditions], Any]:
     def build(conditions: Conditions) -> Any:
-        return BaggedClassifier(make(conditions), stopping, tempered=tempered, folds=folds)
+        parts = conditions.splits(folds) or folds
+        return BaggedClassifier(make(conditions), stopping, tempered=tempered, folds=parts)
 
     return build
 
@@ -189,6 +190,9 @@ def _stacked(conditions: Conditions, folds: int) -> list[tuple[str, BaggedClassi
     ]
     boosting = HistGradientBoostingClassifier(early_stopping=False, random_state=seed)
     return [
-        (name, BaggedClassifier(one, stopping, tempered=True, folds=folds))
+        (
+            name,
+            BaggedClassifier(one, stopping, tempered=True, folds=conditions.splits(folds) or folds),
+        )
         for name, one, stopping in (boosters or [("boosting", boosting, None)]) + others
     ]

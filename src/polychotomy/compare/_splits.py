@@ -207,6 +207,74 @@ def stratified_order(y: IntArray, rows: IntArray, seed: int, first: int = 2) -> 
     return ordered
 
 
+def grouped_folds(y: IntArray, groups: IntArray, wanted: int, seed: int) -> Rounds | None:
+    """Return folds that keep groups together, each row tested once.
+
+    Parameters
+    ----------
+    y, groups : ndarray of int
+        The class and the group of every row.
+    wanted : int
+        The number of folds; fewer if there are fewer groups.
+    seed : int
+        Seeds the folds.
+
+    Returns
+    -------
+    folds : list of (train, test), or None
+        None if there is only one group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polychotomy.compare._splits import grouped_folds
+    >>> folds = grouped_folds(np.arange(12) % 2, np.repeat([0, 1, 2], 4), 5, 0)
+    >>> sorted(test.tolist() for _, test in folds)
+    [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
+    """
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    folds = min(wanted, len(np.unique(groups)))
+    if folds < 2:
+        return None
+    splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")
+        found = list(splitter.split(np.zeros(len(y)), y, groups))
+    return [(train, test) for train, test in found if len(test) and len(train)]
+
+
+def periods(order: Any, n_periods: int = 5) -> IntArray:
+    """Return the period of every row: consecutive ones with about as many rows each.
+
+    Rows of the same time are in the same period.
+
+    Parameters
+    ----------
+    order : ndarray of shape (n_rows,)
+        The times.
+    n_periods : int, default=5
+        The number of periods, at most.
+
+    Returns
+    -------
+    periods : ndarray of int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polychotomy.compare._splits import periods
+    >>> periods(np.array([30, 10, 20, 20]), 2)
+    array([1, 0, 1, 1])
+    """
+    if order.dtype == object:
+        order = order.astype(str)
+    _, when, counts = np.unique(order, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - counts / 2
+    found: IntArray = (middle * n_periods / len(order)).astype(np.intp)[when.reshape(-1)]
+    return found
+
+
 def most_test_rows(n_classes: int) -> int:
     """Return how many rows of a test part are used at most."""
     return min(MOST_TEST_ROWS, max(1000, MOST_TEST_CELLS // n_classes))

@@ -19,8 +19,7 @@ from ..all_together import AllTogetherSVC
 from ..core.math import softmax
 from ..core.types import FloatArray
 from ..ensemble.tempered_classifier import TemperedClassifier
-from ..tuning.small_search import SmallSearch
-from ._peers import Conditions, Peer
+from ._peers import Conditions, Peer, searched
 
 LANDMARKS = 500
 LOSSES = {
@@ -80,7 +79,9 @@ def _plain(loss: str, conditions: Conditions) -> Any:
     svc = AllTogetherSVC(
         loss, 10.0, landmarks=LANDMARKS, tol=1e-2, random_state=conditions.random_state
     )
-    return TemperedClassifier(SoftMaxScores(svc), cv=conditions.folds(3) or 3)
+    return TemperedClassifier(
+        SoftMaxScores(svc), cv=conditions.splits(3) or conditions.folds(3) or 3
+    )
 
 
 def _tuned(loss: str) -> Callable[[Conditions], Any]:
@@ -89,6 +90,6 @@ def _tuned(loss: str) -> Callable[[Conditions], Any]:
             "estimator__estimator__C": [0.1, 1.0, 10.0],
             "estimator__estimator__gamma": ["scale", 0.03],
         }
-        return SmallSearch(_plain(loss, conditions), grid)
+        return searched(_plain(loss, conditions), grid, conditions)
 
     return make

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..core.checks import for_all_classes, one_of
 from ..core.registry import stored
 from ..core.state import INPUTS, Field, Instance, IsA, Labels
 from ..core.types import FloatArray, IntArray
-from ..pipe.folds import FoldRows
+from ..pipe.folds import FoldRows, Splits
 
 WAYS = ("folds", "out of bag")
 
@@ -42,8 +43,9 @@ class SmallSearch(ClassifierMixin, BaseEstimator):
     judged : {"folds", "out of bag"}, default="folds"
         How a setting is judged: by stratified folds, or by the rows that the trees of a forest
         have not seen.
-    cv : int, default=3
-        The number of folds. There are fewer if no class has that many rows.
+    cv : int or list of (train, test), default=3
+        The number of folds, of which there are fewer if no class has that many rows; or the folds
+        themselves. A classifier that has a parameter `cv` then gets the other folds as its own.
 
     Attributes
     ----------
@@ -73,7 +75,7 @@ class SmallSearch(ClassifierMixin, BaseEstimator):
     }
 
     def __init__(
-        self, estimator: Any, grid: Mapping[str, list[Any]], *, judged: str = "folds", cv: int = 3
+        self, estimator: Any, grid: Mapping[str, list[Any]], *, judged: str = "folds", cv: Any = 3
     ) -> None:
         self.estimator = estimator
         self.grid = grid
@@ -114,9 +116,10 @@ class SmallSearch(ClassifierMixin, BaseEstimator):
         return self
 
     def _by_folds(self, cells: list[dict[str, Any]], rows: _Rows) -> tuple[dict[str, Any], Any]:
-        splits = FoldRows(rows.X, rows.numbers, np.arange(len(rows.y)), rows.weights).stratified(
-            self.cv
-        )
+        splits = self.cv
+        if isinstance(splits, Integral):
+            everything = FoldRows(rows.X, rows.numbers, np.arange(len(rows.y)), rows.weights)
+            splits = everything.stratified(int(splits))
         best = 0
         if splits and len(cells) > 1:
             nll = np.array(
@@ -141,6 +144,9 @@ class SmallSearch(ClassifierMixin, BaseEstimator):
 
     def _fitted(self, cell: dict[str, Any], rows: _Rows, train: IntArray | None) -> Any:
         classifier = clone(self.estimator).set_params(**cell)
+        given = not isinstance(self.cv, Integral)
+        if train is not None and given and "cv" in classifier.get_params(deep=False):
+            classifier.set_params(cv=_inside(self.cv, train))
         X, y, weights = rows.X, rows.y, rows.weights
         if train is not None:
             X, y = X[train], y[train]
@@ -181,6 +187,16 @@ class SmallSearch(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "best_estimator_")
         p: FloatArray = self.best_estimator_.predict_proba(X)
         return p
+
+
+def _inside(splits: Splits, train: IntArray) -> Splits:
+    """Return the other folds among the training rows of one, by their places in these."""
+    found = []
+    for _, test in splits:
+        held = np.isin(train, test)
+        if held.any():
+            found.append((np.flatnonzero(~held), np.flatnonzero(held)))
+    return found
 
 
 class _Rows:
