@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -455,3 +455,28 @@ def test_unknown_shape():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="Unknown decision_function_shape 'ova'"):
         pc.ProbabilisticSVC(decision_function_shape="ova").fit(X, y)
+
+
+def test_landmarks_are_support_vectors_with_a_weight_for_every_pair(monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    X = scale(X)
+    clf = pc.ProbabilisticSVC(landmarks=30).fit(X, y)
+    assert clf.score(X, y) > 0.95
+    assert clf.support_vectors_.shape == (30, X.shape[1])
+    assert clf.n_support_.sum() == 30
+    assert clf.dual_coef_.shape == (3, 30)
+    scores = rbf_kernel(X, clf.support_vectors_, 1.0 / (13 * X.var())) @ clf.dual_coef_.T
+    clf.decision_function_shape = "ovo"
+    np.testing.assert_allclose(scores + clf.intercept_, clf.decision_function(X), atol=1e-8)
+    file = io.BytesIO()
+    pc.save(clf, file)
+    file.seek(0)
+    np.testing.assert_array_equal(pc.load(file).predict_proba(X), clf.predict_proba(X))
+    # "auto" is SVC's exact solution up to many rows, and has landmarks beyond.
+    monkeypatch.setattr("polychotomy.probabilistic_svc.MOST_EXACT_ROWS", 100)
+    monkeypatch.setattr("polychotomy.machines.auto.MOST_EXACT_ROWS", 100)
+    monkeypatch.setattr("polychotomy.machines.auto.EXACT_ROWS", 100)
+    monkeypatch.setattr("polychotomy.machines.auto.FIRST_NUMBER", 20)
+    assert pc.ProbabilisticSVC().fit(X, y).dual_coef_.shape[0] == 3
+    assert pc.ProbabilisticSVC().fit(X[::2], y[::2]).dual_coef_.shape[0] == 2
+    assert pc.ProbabilisticSVC(kernel="linear").fit(X, y).dual_coef_.shape[0] == 2

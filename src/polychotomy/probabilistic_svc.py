@@ -38,6 +38,7 @@ from .core.weights import refuse_mixed_labels, row_weights
 from .decoding import PairwiseCoupling
 from .kernels import dense, kernel_class
 from .machines import SVM
+from .machines.auto import MOST_EXACT_ROWS
 from .machines.kernel_machine import KERNEL_PARAMETERS, LANDMARK_PARAMETERS
 from .machines.parameters import (
     FLAG,
@@ -63,9 +64,16 @@ _RULES: Mapping[str, Rule] = {
     "shrinking": FLAG,
     "cache_size": number(0.0),
     "verbose": FLAG | whole(0),
+    "landmarks": LANDMARK_PARAMETERS["landmarks"],
 }
 # Parameters that the first version did not have, and files of it do not name.
-_LATER = {"shrinking": True, "probability": True, "cache_size": 200, "verbose": False}
+_LATER: Mapping[str, Any] = {
+    "shrinking": True,
+    "probability": True,
+    "cache_size": 200,
+    "verbose": False,
+    "landmarks": None,
+}
 
 
 @stored("estimator.probabilistic_svc")
@@ -126,6 +134,12 @@ class ProbabilisticSVC(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         Taken for compatibility; see `memory_limit`.
     verbose : bool or int, default=False
         Taken for compatibility: nothing is printed.
+    landmarks : int, "auto" or None, default="auto"
+        The number of landmarks, in whose features the machines are trained; None is SVC's exact
+        solution. "auto" is exact up to 100,000 rows. Beyond, where the exact solution takes hours,
+        it chooses a number on a sample, except for kernels that have no landmarks ("precomputed",
+        "sigmoid") or need none ("linear"). With landmarks, the support vectors are the landmarks,
+        and `dual_coef_` has a row for every pair of classes.
 
     Attributes
     ----------
@@ -211,6 +225,7 @@ class ProbabilisticSVC(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         probability: bool | str = True,
         cache_size: float = 200,
         verbose: bool | int = False,
+        landmarks: int | str | None = "auto",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -231,6 +246,7 @@ class ProbabilisticSVC(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         self.probability = probability
         self.cache_size = cache_size
         self.verbose = verbose
+        self.landmarks = landmarks
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
@@ -362,9 +378,10 @@ class ProbabilisticSVC(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         require("decoder_" in vars(self.classifier_), self, "is not fitted")
         same = np.array_equal(self.classifier_.classes_, self.classes_)
         require(same, self, "has a classifier of other classes or inputs")
-        whole = self.n_support_.sum() == sizes["s"] and sizes["k"] == n_classes - 1
+        n_pairs = n_classes * (n_classes - 1) // 2
+        whole = self.n_support_.sum() == sizes["s"] and sizes["k"] in (n_classes - 1, n_pairs)
         require(whole, self, "has other support vectors than it says")
-        pairs = sizes["p"] == n_classes * (n_classes - 1) // 2
+        pairs = sizes["p"] == n_pairs
         require(pairs, self, "has an intercept_ of other classes")
         vectors = getattr(self.support_vectors_, "shape", None) is not None
         require(vectors, self, "has no support vectors")
@@ -412,7 +429,7 @@ class ProbabilisticSVC(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         else:
             check_sparse(X)
             checked, y = validate_data(self, X, y, accept_sparse="csr")
-            pipe = self._pipe(self.kernel)
+            pipe = self._pipe(self.kernel, self._landmarks(checked.shape[0]))
             self.shape_fit_ = checked.shape
         self.classifier_ = pipe.fit(X, y, sample_weight, **fit_params)
         self.classes_ = pipe.classes_
@@ -473,7 +490,15 @@ class ProbabilisticSVC(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
             raise AttributeError(f"{type(self).__name__} has no {name} before fit.")
         return self.classifier_.machines_.fitted
 
-    def _pipe(self, kernel: Any) -> PolychotomyClassifier:
+    def _landmarks(self, n_rows: int) -> Any:
+        """Return the parameter of the machine; None where "auto" is exact."""
+        if not isinstance(self.landmarks, str):
+            return self.landmarks
+        kind = kernel_class(self.kernel)
+        without = kind.is_precomputed or kind.is_indefinite or kind.is_linear
+        return None if n_rows <= MOST_EXACT_ROWS or without else "auto"
+
+    def _pipe(self, kernel: Any, landmarks: Any = None) -> PolychotomyClassifier:
         machine = SVM(
             self.C,
             kernel=kernel,
@@ -483,6 +508,7 @@ class ProbabilisticSVC(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
             memory_limit=self.memory_limit,
+            landmarks=landmarks,
         )
         return PolychotomyClassifier(
             machine,
@@ -509,6 +535,10 @@ class ProbabilisticSVC(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         sign = -1.0 if n_classes == 2 else 1.0
         self.intercept_ = sign * fitted.biases
         self.n_iter_ = fitted.iterations
+        if self.classifier_.machine.landmarks is not None:
+            # A landmark has a weight for every pair, not only for those of its class.
+            self.dual_coef_ = sign * fitted.coefficients.T[:, order]
+            return
         entries = coo_array(fitted.coefficients)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))

@@ -65,6 +65,9 @@ def recipe(
 ) -> Any:
     """Return a method of the papers, or one of ours, by its name.
 
+    Kernel machines are those of the papers up to 3,000 rows. For more rows they have
+    ``landmarks="auto"``; set it to None for exact machines of any number of rows.
+
     Parameters
     ----------
     name : str
@@ -93,7 +96,7 @@ def recipe(
     >>> polychotomy.recipe("WTA_KLR")
     PolychotomyClassifier(calibrator=NoCalibration(), code=OneVsRest(),
                           decoder=WinnerTakesAll(),
-                          machine=KernelLogisticRegression())
+                          machine=KernelLogisticRegression(landmarks='auto'))
     >>> polychotomy.recipe("PWC_PSVM", tuned=True).ties
     'duan2003'
     """

@@ -298,8 +298,12 @@ def _recipes() -> Iterable[Candidate]:
 def _tempered() -> Iterable[Candidate]:
     ours = "ours: coupling of Wu, Lin and Weng (2004), tempered"
     for name, machine, words in (
-        ("PSVC", SVM(), "SVM, pairs, coupled, tempered"),
-        ("TKLR", KernelLogisticRegression(), "kernel logistic, pairs, coupled, tempered"),
+        ("PSVC", SVM(landmarks="auto"), "SVM, pairs, coupled, tempered"),
+        (
+            "TKLR",
+            KernelLogisticRegression(landmarks="auto"),
+            "kernel logistic, pairs, coupled, tempered",
+        ),
     ):
         pipe = PolychotomyClassifier(
             machine, OneVsOne(), "auto", PairwiseCoupling("wu_lin_weng"), tempering="auto"

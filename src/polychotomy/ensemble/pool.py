@@ -396,10 +396,12 @@ def default_members(cv: Any = 5) -> list[tuple[str, Any]]:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    svm = PolychotomyClassifier(SVM(), "one_vs_one", "platt", "pairwise_coupling", cv=cv)
+    svm = PolychotomyClassifier(
+        SVM(landmarks="auto"), "one_vs_one", "platt", "pairwise_coupling", cv=cv
+    )
     parts = "one_vs_one", "pooled_platt", "pairwise_coupling"
-    logistic = PolychotomyClassifier(KernelLogisticRegression(), *parts, cv=cv)
-    anova = KernelLogisticRegression(kernel="anova", gamma=ANOVA_GAMMA)
+    logistic = PolychotomyClassifier(KernelLogisticRegression(landmarks="auto"), *parts, cv=cv)
+    anova = KernelLogisticRegression(kernel="anova", gamma=ANOVA_GAMMA, landmarks="auto")
     return [
         *ls_members(),
         *(

@@ -93,6 +93,17 @@ class AutoColumns:
         """The types of trained machines: exact, and in features."""
         return self._columns(None).fitted_type, self._columns(1).fitted_type
 
+    def for_rows(self, n_rows: int) -> Any:
+        """Return the exact machine if it is sure to be taken for this many rows, or itself.
+
+        Note: so few rows are trained as with ``landmarks=None``, in blocks of columns and all.
+        """
+        return self._columns(None) if self._is_exact(n_rows) else self
+
+    def _is_exact(self, n_rows: int) -> bool:
+        kind = kernel_class(self.solver.kernel)
+        return n_rows <= EXACT_ROWS or kind.is_precomputed or kind.is_indefinite
+
     def prepare(self, X: Any) -> AutoRows:
         """Return the rows; they are prepared when the machine is chosen."""
         return AutoRows(X)
@@ -207,13 +218,15 @@ class AutoColumns:
         options: TrainingOptions,
     ) -> int | None:
         """Return the number of landmarks; None for the exact machine."""
-        kind = kernel_class(self.solver.kernel)
-        if len(rows) <= EXACT_ROWS or kind.is_precomputed or kind.is_indefinite:
+        if self._is_exact(len(rows)):
             return None
         trial = self._trial(X, labels, rows, weights, options)
-        number = trial.best_number(self.solver)
         if not self.solver.exact_on_demand or len(rows) > MOST_EXACT_ROWS:
-            return number
+            return trial.best_number(self.solver)
+        # If it is better than with as many landmarks as there may be, their number does not matter.
+        if trial.exact_is_better(self.solver, LAST_NUMBER, len(rows)):
+            return None
+        number = trial.best_number(self.solver)
         return None if trial.exact_is_better(self.solver, number, len(rows)) else number
 
     def _trial(
@@ -267,6 +280,7 @@ class _Trial:
         self.order = sample_by_content(X, ROWS_FOR_NUMBER, seed, rows, labels)
         self.X, self.labels = X[self.order], labels[self.order]
         self.weights = None if weights is None else weights[self.order]
+        self._exact: float | None = None
 
     def best_number(self, solver: Any) -> int:
         """Double the number of landmarks until the held-out loss hardly falls, twice in a row.
@@ -297,8 +311,9 @@ class _Trial:
         """Compare the exact machine with landmarks, as many rows to each as in the end."""
         n_used = min(ROWS_FOR_EXACT, len(self.order))
         few = max(20, round(number * n_used / n_rows))
-        exact = self._loss(solver, None, n_used)
-        return exact < (1.0 - SAVING_OF_EXACT) * self._loss(solver, few, n_used)
+        if self._exact is None:
+            self._exact = self._loss(solver, None, n_used)
+        return self._exact < (1.0 - SAVING_OF_EXACT) * self._loss(solver, few, n_used)
 
     def _loss(self, solver: Any, number: int | None, n_used: int) -> float:
         """Return the held-out loss of a third of the rows, after a sigmoid for every column."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -131,6 +131,8 @@ def start(
     codebook = parts.code.build(len(classes), code_seed, CodeContext(classes, X, numbers, weights))
     check_together(parts, codebook)
     rows = np.arange(len(numbers)) if weights is None else np.flatnonzero(weights)
+    if hasattr(parts.machine, "for_rows"):
+        parts = replace(parts, machine=parts.machine.for_rows(len(rows)))
     pairwise = get_tags(classifier).input_tags.pairwise
     return Session(
         parts=parts,

@@ -162,7 +162,7 @@ def _classifier(entry: Mapping[str, Any], unit: Unit) -> PolychotomyClassifier:
     method = StudyMethod(**entry)
     machine = method.machine(unit.seed("learner"))
     found: PolychotomyClassifier = find_recipe(method.recipe).classifier(
-        machine, random_state=unit.seed("codes")
+        machine, landmarks=None, random_state=unit.seed("codes")
     )
     return found
 

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from ..calibration import NoCalibration
 from ..core.checks import suggestion
+from ..machines.kernel_machine import KernelMachine
 from ..pipe.classifier import PolychotomyClassifier
 from ..pipe.parts import resolve
 
@@ -58,8 +59,11 @@ class Recipe:
             return True
         return resolve(self.machine, self.code, self.calibrator, self.decoder).yields_probabilities
 
-    def classifier(self, machine: Any = None, **params: Any) -> Any:
-        """Return the method as a classifier, with another machine if one is given."""
+    def classifier(self, machine: Any = None, landmarks: Any = "auto", **params: Any) -> Any:
+        """Return the method as a classifier, with another machine if one is given.
+
+        Its own machine is exact for few rows, and may take `landmarks` for many.
+        """
         if self.build is not None:
             if machine is not None:
                 raise ValueError(
@@ -71,8 +75,12 @@ class Recipe:
         if machine is not None and calibrator.learns and hasattr(machine, "predict_proba"):
             # The machine has probabilities of its own.
             calibrator = NoCalibration()
+        if machine is None:
+            machine = clone(self.machine)
+            if isinstance(machine, KernelMachine) and machine.landmarks is None:
+                machine.set_params(landmarks=landmarks)
         return PolychotomyClassifier(
-            machine=clone(self.machine if machine is None else machine),
+            machine=clone(machine),
             code=clone(self.code),
             calibrator=clone(calibrator),
             decoder=clone(self.decoder),

@@ -51,6 +51,9 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, Takes
     problems of a kernel machine read one Gram matrix. No row is scored by a machine, calibrator or
     decoder that has seen it.
 
+    A kernel machine with ``landmarks="auto"`` is searched on a sample of 5,000 rows, if there are
+    more and `cv` is a number, and then fitted on all rows.
+
     Parameters
     ----------
     estimator : PolychotomyClassifier, default=None

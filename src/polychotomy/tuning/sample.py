@@ -1,0 +1,99 @@
+"""Searches on a sample of the rows, where there are more than exact machines are quick for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from ..core.contents import sample_by_content
+from ..core.rows import AnyRows
+from ..core.types import IntArray
+from ..machines.kernel_machine import KernelMachine
+from ..pipe.classifier import PolychotomyClassifier
+
+# A search takes at most this many rows, but at least these of every class.
+SEARCH_ROWS, ROWS_A_CLASS = 5_000, 20
+# Machines that are slow without landmarks take this many in a search.
+SEARCH_LANDMARKS = 500
+
+
+@dataclass(frozen=True)
+class Given:
+    """What `fit` was called with.
+
+    Parameters
+    ----------
+    X, y, sample_weight, fit_params
+        As for `PolychotomyClassifier.fit`.
+    """
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    fit_params: dict[str, Any]
+
+    def of_rows(self, rows: IntArray) -> Given:
+        """Return the same for some of the rows."""
+        n_rows = len(self.y)
+
+        def cut(value: Any) -> Any:
+            if not hasattr(value, "__len__") or isinstance(value, str) or len(value) != n_rows:
+                return value
+            return AnyRows(value)[rows].value
+
+        params = {name: cut(value) for name, value in self.fit_params.items()}
+        return Given(AnyRows(self.X)[rows].value, cut(self.y), cut(self.sample_weight), params)
+
+
+def searches_a_sample(classifier: PolychotomyClassifier, y: Any) -> bool:
+    """Whether a search takes a sample: ``landmarks="auto"``, many rows, and folds by number."""
+    machine = classifier.machine
+    return (
+        hasattr(y, "__len__")
+        and len(y) > SEARCH_ROWS
+        and isinstance(machine, KernelMachine)
+        and isinstance(machine.landmarks, str)
+        and isinstance(classifier.cv, Integral)
+        and not (isinstance(machine.kernel, str) and machine.kernel == "precomputed")
+    )
+
+
+def search_rows(given: Given, seed: int = 0) -> IntArray:
+    """Draw the rows of a search by content, some of every class.
+
+    Note: rows of weight 0 are not drawn, because they are not trained on.
+
+    Parameters
+    ----------
+    given : Given
+        All rows.
+    seed : int, default=0
+        Other seeds draw other rows.
+
+    Returns
+    -------
+    rows : ndarray of int
+        Row numbers, ascending.
+    """
+    classes, numbers = np.unique(np.asarray(given.y), return_inverse=True)
+    rows = np.arange(len(numbers))
+    if given.sample_weight is not None:
+        rows = np.flatnonzero(np.asarray(given.sample_weight))
+    X = given.X if hasattr(given.X, "shape") else AnyRows(given.X)
+    order = sample_by_content(X, len(rows), seed, rows, np.ravel(numbers))
+    chosen = np.zeros(len(numbers), dtype=bool)
+    chosen[order[:SEARCH_ROWS]] = True
+    own = np.ravel(numbers)[order]
+    for number in range(len(classes)):
+        chosen[order[own == number][:ROWS_A_CLASS]] = True
+    return np.flatnonzero(chosen)
+
+
+def for_search(classifier: PolychotomyClassifier) -> PolychotomyClassifier:
+    """Set the machine of a classifier, in place, to what searches a sample quickly."""
+    machine = classifier.machine
+    machine.set_params(landmarks=None if machine.exact_on_demand else SEARCH_LANDMARKS)
+    return classifier
