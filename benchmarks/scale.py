@@ -296,14 +296,15 @@ def table() -> str:
             order.index(row["data"].partition(":")[0]),
             row["data"],
             -row["rows"],
-            row["NLL"] or 99.0,
+            99.0 if row["NLL"] is None else row["NLL"],
         ),
     )
     for row in rows:
         nll = "" if row["NLL"] is None else f"{row['NLL']:.3f}".lstrip("0")
+        speed = "" if row["rows/s"] is None else f"{row['rows/s']:,.0f}"
         lines.append(
             f"| {row['data']} | {row['rows']:,.0f} | `{row['method']}` | {row['seconds']:.1f} "
-            f"| {row['MB']:,.0f} | {nll} | {100 * row['error']:.2f} | {row['rows/s']:,.0f} |"
+            f"| {row['MB']:,.0f} | {nll} | {100 * row['error']:.2f} | {speed} |"
         )
     return "\n".join(lines)
 

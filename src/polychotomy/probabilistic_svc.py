@@ -537,7 +537,7 @@ class ProbabilisticSVC(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         self.n_iter_ = fitted.iterations
         if self.classifier_.machine.landmarks is not None:
             # A landmark has a weight for every pair, not only for those of its class.
-            self.dual_coef_ = sign * fitted.coefficients.T[:, order]
+            self.dual_coef_: Any = sign * fitted.coefficients.T[:, order]
             return
         entries = coo_array(fitted.coefficients)
         place = np.empty_like(order)
@@ -548,7 +548,7 @@ class ProbabilisticSVC(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         line = np.where(label[column] == first, second - 1, first)
         coefficients = np.zeros((n_classes - 1, len(order)))
         coefficients[line, column] = sign * entries.data
-        self.dual_coef_: Any = coefficients
+        self.dual_coef_ = coefficients
         if sparse and inputs is not None:
             self.dual_coef_ = type(inputs)(coefficients)
 

@@ -224,7 +224,8 @@ class AutoColumns:
         if not self.solver.exact_on_demand or len(rows) > MOST_EXACT_ROWS:
             return trial.best_number(self.solver)
         # If it is better than with as many landmarks as there may be, their number does not matter.
-        if trial.exact_is_better(self.solver, LAST_NUMBER, len(rows)):
+        many = len(rows) >= 4 * LAST_NUMBER
+        if many and trial.exact_is_better(self.solver, LAST_NUMBER, len(rows)):
             return None
         number = trial.best_number(self.solver)
         return None if trial.exact_is_better(self.solver, number, len(rows)) else number
