@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import cho_solve, eigvalsh
-from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
+from scipy.linalg.lapack import dtrtri, dtrtrs
 
+from ...core.lapack import cholesky
 from ...core.registry import stored
 from ...core.state import Array, Field, Holds, Number, Sizes, require
 from ...core.types import FloatArray
@@ -271,11 +272,10 @@ def _centred(gram: FloatArray, weights: FloatArray | None) -> tuple[Centring, Fl
     return centring, matrix
 
 
-def _cholesky(matrix: FloatArray, ridge: float) -> tuple[FloatArray, int]:
+def _cholesky(matrix: FloatArray, ridge: float) -> tuple[FloatArray, bool]:
     """Factorise a matrix plus a ridge, in the memory of the matrix."""
     matrix[np.diag_indices_from(matrix)] += ridge
-    triangle, failed = dpotrf(matrix, lower=1, clean=1, overwrite_a=1)
-    return triangle, int(failed)
+    return cholesky(matrix)
 
 
 def _smallest_eigenvalue(gram: FloatArray, weights: FloatArray | None) -> float:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import cho_solve, eigh
-from scipy.linalg.lapack import dpotrf, dtrtrs
+from scipy.linalg import cho_solve
+from scipy.linalg.lapack import dtrtrs
 
+from ...core.lapack import cholesky, eigenvectors
 from ...core.registry import stored
 from ...core.state import Array, Field, Number, Sizes, require
 from ...core.types import FloatArray
@@ -186,7 +187,7 @@ class SpectralProblem:
 
 def decompose(moments: Moments) -> tuple[Spectrum, SpectralProblem]:
     """Decompose S, and write the targets in the coordinates of its eigenvectors."""
-    values, vectors = eigh(moments.scatter, lower=True, driver="evd", check_finite=False)
+    values, vectors = eigenvectors(np.array(moments.scatter, order="F"))
     largest = max(float(values[-1]), 0.0) if len(values) else 0.0
     floor = max(10.0 * EPSILON * largest, -2.0 * float(values.min(initial=0.0)))
     # At most one eigenvalue less than there are rows is not rounding.
@@ -234,11 +235,11 @@ def solve_for(moments: Moments, gamma: float) -> tuple[Triangle, FloatArray, Hyp
     """Return the basis, the weights and the hyperparameters at one gamma (level 1)."""
     diagonal = moments.scatter.diagonal()
     rounding = 10.0 * EPSILON * float(diagonal.max(initial=0.0))
-    ridge, failed = max(float(_inverse(np.array(gamma))), rounding), 1
+    ridge, failed = max(float(_inverse(np.array(gamma))), rounding), True
     while failed:
         matrix = np.array(moments.scatter, order="F")
         matrix[np.diag_indices_from(matrix)] += ridge
-        factor, failed = dpotrf(matrix, lower=1, clean=1, overwrite_a=1)
+        factor, failed = cholesky(matrix)
         # S is not positive definite only by rounding, which a ridge of its size hides.
         ridge *= 2.0 if failed else 1.0
     triangle, n_columns = Triangle(factor), moments.right.shape[1]

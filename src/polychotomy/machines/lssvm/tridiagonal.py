@@ -20,8 +20,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import eigvalsh_tridiagonal
-from scipy.linalg.lapack import dormqr, dpttrf, dpttrs, dsytrd, dsytrd_lwork
+from scipy.linalg.lapack import dormqr, dpttrf, dpttrs
 
+from ...core.lapack import tridiagonal_form
 from ...core.registry import stored
 from ...core.state import Array, Field, Holds, Number, Sizes, require
 from ...core.types import FloatArray, IntArray
@@ -201,8 +202,7 @@ def tridiagonalise(gram: FloatArray, weights: FloatArray | None = None) -> Tridi
     """
     centring, matrix = centre(np.asarray(gram, dtype=np.float64), weights)
     n = len(matrix)
-    lwork = max(1, int(dsytrd_lwork(n, lower=1)[0]))
-    packed, diagonal, off_diagonal, factors, _ = dsytrd(matrix, lower=1, lwork=lwork, overwrite_a=1)
+    packed, diagonal, off_diagonal, factors = tridiagonal_form(matrix)
     eigenvalues = eigvalsh_tridiagonal(
         diagonal, off_diagonal, lapack_driver="sterf", check_finite=False
     )

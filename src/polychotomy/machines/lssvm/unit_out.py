@@ -7,8 +7,8 @@ few products with the eigenvectors.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
 
+from ...core.lapack import eigenvectors
 from ...core.types import FloatArray
 from .centring import LARGEST, centre, check_targets, scaled
 from .solve import Fit
@@ -32,9 +32,7 @@ class UnitOutPath:
     ) -> None:
         self.targets = check_targets(targets, len(gram))
         self.centring, matrix = centre(gram, weights)
-        values, self.vectors = eigh(
-            matrix, lower=True, overwrite_a=True, check_finite=False, driver="evd"
-        )
+        values, self.vectors = eigenvectors(matrix)
         self.floor = max(self.centring.floor, -2.0 * float(values[0]))
         self.values = np.maximum(values, 0.0)
         self.squares = self.vectors**2
