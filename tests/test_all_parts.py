@@ -11,7 +11,7 @@ from sklearn.preprocessing import scale
 
 import polychotomy as pc
 from polychotomy.core.registry import parts
-from polychotomy.core.state import State, declared_state
+from polychotomy.core.state_check import State, declared_state
 from polychotomy.kernels import Precomputed, SharedRows
 from polychotomy.persistence._names import Names
 

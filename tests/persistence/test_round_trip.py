@@ -19,7 +19,7 @@ from polychotomy.calibration import CALIBRATORS
 from polychotomy.codes import CODES
 from polychotomy.core import registry
 from polychotomy.core.registry import format_name, register, stored_classes
-from polychotomy.core.state import declared_state
+from polychotomy.core.state_check import declared_state
 from polychotomy.decoding import DECODERS
 from polychotomy.machines.lssvm.tridiagonal import tridiagonalise
 from polychotomy.persistence import ModelFileError, _names

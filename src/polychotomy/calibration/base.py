@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from ..core.margins import Margins
 from ..core.registry import Part
-from ..core.state import declared_state
+from ..core.state_check import declared_state
 from ..core.types import FloatArray, IntArray, SignArray
 
 

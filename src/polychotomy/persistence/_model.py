@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator
 
 from ..core.checks import check_sparse
 from ..core.codebook import Codebook
-from ..core.state import State, StateError
+from ..core.state import StateError
+from ..core.state_check import State
 from ._names import Names
 from ._sklearn_checks import check_sklearn
 from ._values import integer
