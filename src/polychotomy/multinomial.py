@@ -45,6 +45,8 @@ C_VALUES = tuple(10.0**power for power in range(-2, 4))
 # The largest curvature of the loss with respect to the score of one class.
 CURVATURE = 0.25
 SHARE_OF_TOLERANCE = 0.1
+# The same for some of the rows: from their solution to that of all rows it is further than this.
+ROUGHLY = 0.3
 # C is chosen on at most this many rows, or this many for each landmark. The fit on all rows starts
 # from them, by way of this many times as many, and so on.
 ROWS_FOR_C, ROWS_FOR_C_A_LANDMARK, GROWTH = 20_000, 10, 10
@@ -247,7 +249,7 @@ class KernelMultinomialRegression(
         C, start = (float(self.C), None) if self.C != "held_out" else self._held_out(some)
         history = History(1, problem.n_classes * (len(problem.landmarks) + 1))
         while some is not problem:
-            start = some.solve(some.rows, C, start, problem.total, history)
+            start = some.solve(some.rows, C, start, problem.total, history, ROUGHLY)
             number *= GROWTH
             some = problem.sample(number) if 2 * number < len(problem.rows) else problem
         return C, problem.solve(problem.rows, C, start, problem.total, history)
@@ -347,6 +349,7 @@ class _Problem:
         start: _Solution | None = None,
         total: float | None = None,
         history: History | None = None,
+        share: float = SHARE_OF_TOLERANCE,
     ) -> _Solution:
         """Return the minimum for some rows, weighted to a total."""
         own = self._weights(rows)
@@ -376,7 +379,7 @@ class _Problem:
         if start is not None:
             first = whitening.unknowns(start.weights, start.biases)
         # In these coordinates, a step of length s changes scores by s / sqrt(curvature).
-        enough = np.array([SHARE_OF_TOLERANCE * self.machine.tol * np.sqrt(curvature)])
+        enough = np.array([share * self.machine.tol * np.sqrt(curvature)])
         found = minimise(
             evaluate, first.reshape(1, -1), enough, self.machine.max_iter, dtype, history
         )
