@@ -38,6 +38,7 @@ from ._decisions import (
     class_labels,
     wishes,
 )
+from ._streaming import Fitted, fit_streamed, is_large
 from ._time import command_clock
 from .comparisons import Rare, n_processes, prepare_workers
 
@@ -103,7 +104,8 @@ def fit(
 
     Without --method, methods that can be kept in a file are compared first. If there is no time to
     train the best one on all rows, a faster one is trained, or a part of the rows is used; the
-    command and 'polychotomy show' say so.
+    command and 'polychotomy show' say so. A table with more than ten million fields is not read
+    whole: an LS-SVM with landmarks is trained on it piece by piece.
 
     What is to be decided (--costs, --reject-cost, --answered, --sets) is kept in the file, and
     'predict' writes it. Thresholds are chosen on rows that the model has not seen.
@@ -115,9 +117,11 @@ def fit(
       polychotomy fit iris -o - | polychotomy predict - new.csv
     """  # noqa: D301
     limit = seconds_of(time)
-    if method is None:
+    asked = (method, groups, order, bins, answered, sets)
+    whole = keep_held_out or merge_spellings or unique or rare != "keep"
+    large = not whole and asked == (None,) * len(asked) and is_large(data)
+    if method is None and not large:
         prepare_workers(limit)
-    from .. import save
     from ..compare._candidates import NEAREST, choose
     from ..core import files
 
@@ -136,6 +140,13 @@ def fit(
         )
     more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
     more |= {"merge_spellings": merge_spellings, "unique": unique}
+    if target is not None and large:
+        options = {"drop": drop, "keep": keep, "category": category, "text": text}
+        options["missing"] = missing
+        streamed = fit_streamed(data, target, options, weights, clock, seed, jobs)
+        wanted.check(class_labels(streamed.model.classes_))
+        _write(output, streamed, wanted, seed, as_json)
+        return
     loaded = load_data(data, target, drop, keep, category, text, missing, **more)
     if rare == "keep":
         wanted.check(class_labels(loaded.table.y))
@@ -149,19 +160,39 @@ def fit(
         names = [name, *_faster(found, name)]
     held_out = keep_held_out or wanted.needs_held_out
     trained = _trained(names, table, clock, rare, seed, jobs, held_out)
-    model, name = trained.model, trained.name
     if trained.said:
         tell(trained.said)
+    fitted = Fitted(
+        *(trained.model, trained.name, loaded.title, table),
+        n_rows=len(table.y),
+        trained_rows=trained.rows,
+        said=trained.said,
+    )
+    _write(output, fitted, wanted, seed, as_json, None if found is None else found.summary())
+
+
+def _write(
+    output: str,
+    fitted: Fitted,
+    wanted: Wishes,
+    seed: int,
+    as_json: bool,
+    comparison: dict[str, Any] | None = None,
+) -> None:
+    """Write the model file, and say so."""
+    from .. import save
+
+    model, name, table = fitted.model, fitted.name, fitted.table
     types = {column.name: column.kind for column in table.schema.columns}
     about = {
         "method": name,
-        "data": loaded.title,
+        "data": fitted.title,
         "table": table.schema.to_dict(),
-        "rows": len(table.y),
-        "trained_rows": trained.rows,
-        "training": trained.said,
+        "rows": fitted.n_rows,
+        "trained_rows": fitted.trained_rows,
+        "training": fitted.said,
         "seed": seed,
-        "comparison": None if found is None else found.summary(),
+        "comparison": comparison,
     }
     if wanted != Wishes():
         about["decisions"] = wanted.to_dict()
@@ -172,15 +203,16 @@ def fit(
         save(model, output, feature_types=types, metadata=about)
     facts: dict[str, Any] = {
         "method": name,
-        "rows": len(table.y),
-        "trained_rows": trained.rows,
+        "rows": fitted.n_rows,
+        "trained_rows": fitted.trained_rows,
         "classes": model.classes_.tolist(),
     }
     if as_json:
-        notes = [*table.notes, *([trained.said] if trained.said else [])]
+        notes = [*table.notes, *([fitted.said] if fitted.said else [])]
         print_json({**facts, "output": output, "columns": types, "notes": notes})
     elif output != "-":
-        tell(f"wrote {output}: {name}, {trained.rows} rows, {len(facts['classes'])} classes.")
+        size, classes = fitted.trained_rows, len(facts["classes"])
+        tell(f"wrote {output}: {name}, {size} rows, {classes} classes.")
 
 
 def _compared(

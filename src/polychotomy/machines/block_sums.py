@@ -34,7 +34,10 @@ class CellRows(NamedTuple):
 
 
 class CellSums(NamedTuple):
-    """The sums over these rows: products, the groups that there are, and the sums of each."""
+    """The sums over these rows: products, the groups that there are, and the sums of each.
+
+    From a cluster only the entries of the lower triangle of the products come, one after the other.
+    """
 
     cell: int
     products: FloatArray
@@ -177,7 +180,8 @@ def block_sums(
     """
     totals = summing.nothing(layout.n_cells, len(layout.cells))
     weights = np.zeros(len(layout.cells))
-    n_rows = 0.0
+    n_rows = 0
+    lower: Any = np.tri(len(summing.landmarks), dtype=bool) if source.on_cluster else slice(None)
     found: Iterable[tuple[CellSums, int]]
     with single_threaded_blas():
         if source.on_cluster:
@@ -189,7 +193,7 @@ def block_sums(
             )
             found = in_order(lambda task: _summed(summing, task), tasks, n_threads)
         for each, count in found:
-            totals.products[each.cell] += each.products
+            totals.products[each.cell][lower] += each.products
             totals.sums[each.present] += each.sums
             weights[each.present] += each.weights
             n_rows += count
@@ -209,4 +213,6 @@ def _summed(summing: Summing, task: CellRows) -> tuple[CellSums, int]:
 def _whole_block(
     summing: Summing, plan: FoldPlan, cells: IntArray, block: Block
 ) -> list[tuple[CellSums, int]]:
-    return [_summed(summing, task) for task in plan.cells_of(block, cells)]
+    found = (_summed(summing, task) for task in plan.cells_of(block, cells))
+    lower = np.tri(len(summing.landmarks), dtype=bool)
+    return [(each._replace(products=each.products[lower]), count) for each, count in found]

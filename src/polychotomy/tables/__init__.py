@@ -11,6 +11,7 @@ from ._files import TableFile
 from ._labels import check_classes, class_labels
 from ._reading import is_table_path, open_table
 from ._schema import TableSchema, matched_pieces
+from ._streamed import StreamedTable, stream_table
 from ._table import Table, read_table, table_of_frame
 from ._warnings import table_warnings
 from ._writing import TableWriter, spreadsheet_safe, whole_file
@@ -19,6 +20,7 @@ __all__ = [
     "Column",
     "DateParts",
     "SetAside",
+    "StreamedTable",
     "Table",
     "TableError",
     "TableFile",
@@ -32,6 +34,7 @@ __all__ = [
     "open_table",
     "read_table",
     "spreadsheet_safe",
+    "stream_table",
     "table_of_frame",
     "table_warnings",
     "whole_file",

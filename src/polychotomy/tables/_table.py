@@ -137,9 +137,9 @@ def read_table(
     """
     options: dict[str, Any] = {"drop": drop, "keep": keep, "category": category, "text": text}
     with open_table(source) as file:
-        _check_target(file, target)
+        check_target(file, target)
         aside: dict[str, Any] = {"groups": groups, "order": order, "weights": weights}
-        _check_known(file, **options, **{role: [name] for role, name in aside.items() if name})
+        check_known(file, **options, **{role: [name] for role, name in aside.items() if name})
         frame = file.read(words={*([target] if bins is None else []), *category, *text})
     table = table_of_frame(
         frame,
@@ -272,7 +272,8 @@ def without_copies(table: Table) -> Table:
     return replace(table, X=X, y=table.y[first], rows=table.rows[first], notes=notes, **aside)
 
 
-def _check_target(file: TableFile, target: str) -> None:
+def check_target(file: TableFile, target: str) -> None:
+    """Refuse a target that is not a column, and say what may be wrong."""
     if target in file.names:
         if len(file.names) == 1:
             raise TableError(f"{file.name} has only one column, {target!r}; nothing to learn from.")
@@ -296,7 +297,8 @@ def _check_target(file: TableFile, target: str) -> None:
     raise TableError(f"{file.name} has no column {target!r}. {suggestion(target, file.names)}")
 
 
-def _check_known(file: TableFile, **options: Iterable[str]) -> None:
+def check_known(file: TableFile, **options: Iterable[str]) -> None:
+    """Refuse options that name columns which the file does not have."""
     known = set(file.names)
     for option, names in options.items():
         for name in names:

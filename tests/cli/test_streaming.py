@@ -1,0 +1,114 @@
+"""Large tables: fitted piece by piece, and predicted piece by piece."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import polychotomy
+from polychotomy.cli import _streaming, main
+from polychotomy.execution.deadline import Clock
+from polychotomy.persistence import describe
+from polychotomy.tables import _streamed, stream_table
+from polychotomy.tables._streamed import n_fields
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(_streamed, "LARGE", 1000)
+    monkeypatch.setattr(_streamed, "TYPED_ROWS", 200)
+    monkeypatch.setattr(_streamed, "BYTES_A_FIELD", 1)
+    monkeypatch.setattr(_streaming, "LANDMARKS", (40, 20))
+    monkeypatch.setattr(_streaming, "SMALL", 0)
+    monkeypatch.setattr(_streamed, "PIECE_ROWS", 130)
+
+
+@pytest.fixture
+def frame():
+    random = np.random.default_rng(0)
+    number = random.integers(0, 3, 900)
+    kinds = np.array(["cat", "dog", "owl"])[number].astype(object)
+    kinds[[5, 700]] = None
+    width = random.normal(size=900) + 2.0 * number
+    width[10] = np.nan
+    colour = np.where(random.random(900) < 0.6, np.array(["red", "blue", "green"])[number], "red")
+    return pd.DataFrame(
+        {
+            "width": width,
+            "height": random.normal(size=900) - number,
+            "colour": colour,
+            "weight": random.uniform(0.5, 2.0, 900),
+            "kind": kinds,
+        }
+    )
+
+
+def test_fit_and_predict(frame, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    frame.to_parquet("big.parquet", row_group_size=250)
+    assert n_fields("big.parquet") == 4500
+    shared = ["--target", "kind", "--weights", "weight"]
+    assert main(["fit", "big.parquet", *shared, "-o", "a.model"]) == 0
+    said = capfd.readouterr().err
+    assert "is large and is not read whole: its columns were looked at in" in said
+    assert "wrote a.model: LS-SVM with 40 landmarks, 898 rows, 3 classes." in said
+    about = describe("a.model")
+    assert about["metadata"]["rows"] == 898
+    assert about["classes"] == ["cat", "dog", "owl"]
+    assert main(["predict", "a.model", "big.parquet", "-o", "answers.csv"]) == 0
+    answers = pd.read_csv("answers.csv")
+    here = frame["kind"].notna()
+    assert (answers["predicted"] == frame["kind"])[here].mean() > 0.85
+    # The same rows and pieces give the same model, whatever the format.
+    frame.to_csv("big.csv", index=False)
+    assert main(["fit", "big.csv", *shared, "-o", "b.model"]) == 0
+    X = frame.drop(columns=["kind", "weight"])[here]
+    p = polychotomy.load("a.model").predict_proba(X)
+    np.testing.assert_allclose(polychotomy.load("b.model").predict_proba(X), p, atol=1e-6)
+
+
+def test_it_is_the_pipe_on_the_encoded_rows(frame, tmp_path):
+    frame.to_parquet(tmp_path / "big.parquet")
+    table = stream_table(str(tmp_path / "big.parquet"), "kind", drop=["weight"])
+    assert len(table.sample.y) <= 200
+    assert [column.kind for column in table.schema.columns] == ["number", "number", "category"]
+    here = frame["kind"].notna().to_numpy()
+    expected = table.encoder.transform(frame[["width", "height", "colour"]][here])
+    blocks = list(table.rows().blocks())
+    np.testing.assert_allclose(np.concatenate([b.X for b in blocks]), expected, atol=1e-6)
+    assert np.concatenate([b.y for b in blocks]).tolist() == frame["kind"][here].tolist()
+
+
+def test_landmarks_as_many_as_there_is_time_for():
+    assert _streaming._n_landmarks(Clock(None), 10**9, 1e6) == 40
+    assert _streaming._n_landmarks(Clock(100.0), 1000, 0.1) == 40
+    assert _streaming._n_landmarks(Clock(100.0), 1000, 99.0) == 20
+    assert _streaming._n_landmarks(Clock(60.0), 2 * 10**9, 0.1) == 20
+
+
+def test_a_named_method_reads_the_table_whole(frame, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    frame[:120].to_parquet("big.parquet")
+    arguments = ["fit", "big.parquet", "-t", "kind", "-m", "PWC_PSVM", "--drop", "weight"]
+    monkeypatch.setattr(_streamed, "LARGE", 100)
+    assert main(arguments) == 0
+    assert "not read whole" not in capfd.readouterr().err
+
+
+def test_what_the_sample_does_not_show_is_named(frame, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    wide = frame.drop(columns="weight").assign(kind=np.arange(900) % 3)
+    drawn = set(np.argsort(_streamed.hashed(np.arange(900)))[:210].tolist())
+    row = next(row for row in range(600, 900) if row not in drawn)
+    wrong = wide.astype({"width": object, "kind": object})
+    wrong.loc[row, "width"] = "broad"
+    wrong.to_csv("big.csv", index=False)
+    assert main(["fit", "big.csv", "-t", "kind"]) == 2
+    assert f"has 'broad' in column 'width', row {row + 1}, where" in capfd.readouterr().err
+    wrong = wide.astype({"kind": object})
+    wrong.loc[row, "kind"] = "x"
+    wrong.to_csv("big.csv", index=False)
+    assert main(["fit", "big.csv", "-t", "kind"]) == 2
+    said = capfd.readouterr().err
+    assert f"has the class 'x' in row {row + 1}, but the classes of the rows" in said
+    assert main(["fit", "big.csv", "-t", "species"]) == 2
+    assert "has no column 'species'" in capfd.readouterr().err
