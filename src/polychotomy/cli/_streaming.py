@@ -86,7 +86,7 @@ def fit_streamed(
     model = Pipeline([("inputs", table.encoder), ("classifier", classifier)])
     rows = classifier.n_rows_
     name = f"LS-SVM with {number} landmarks"
-    return Fitted(model, name, Path(data).name, table.sample, table.n_rows, rows)
+    return Fitted(model, name, Path(data).name, table.sample, rows, rows)
 
 
 def _n_landmarks(clock: Clock, n_rows: int, reading: float) -> int:
