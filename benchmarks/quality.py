@@ -7,7 +7,7 @@ result is written to a file of JSON lines at once, and what is there already is 
 so that the work can be done in pieces:
 
     python benchmarks/quality.py --sets glass wine --methods LS2 POOL --partitions 3
-    python benchmarks/quality.py --ablation         # POOL, and without what it has
+    python benchmarks/quality.py --ablation         # POOL, and with more members
     python benchmarks/quality.py --table            # of what is there
     python benchmarks/quality.py --against stack    # is POOL ahead of it?
     python benchmarks/quality.py --write            # results/quality.csv and the table in the docs
@@ -26,6 +26,8 @@ from time import perf_counter, process_time
 import numpy as np
 import pandas as pd
 from _sets import CHOSEN_ON, CLAIMED_ON, load, partition
+from _table import write_table
+from pool_cache import differing
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -36,20 +38,25 @@ from threadpoolctl import threadpool_limits
 import polychotomy
 from polychotomy.compare import Conditions, candidates
 from polychotomy.ensemble.members import member_probabilities
+from polychotomy.ensemble.pool import default_members
 
 N_PARTITIONS, MOST_ROWS, MOST_TEST_ROWS = 10, 800, 3000
 DECADES = 10.0 ** np.arange(-3, 4)
 FOLDS = StratifiedKFold(5)
 FIGURES = ("error", "nll", "brier", "calibration", "seconds")
-# Pools of some of POOL's members, which are fitted once for all of them.
+# Members that POOL does not have; those of all these pools are fitted once.
 ABLATION = {
     "POOL": (),
-    "POOL, without trees": ("trees",),
-    "POOL, without ANOVA": ("logistic anova",),
-    "POOL, without both": ("trees", "logistic anova"),
+    "POOL, with ANOVA": ("logistic anova",),
+    "POOL, with trees": ("trees",),
+    "POOL, with both": ("logistic anova", "trees"),
 }
 HERE = Path(__file__).parent
 KEPT = HERE / "results" / "quality.csv"
+WORDS = (
+    "Quality of class probabilities, by `benchmarks/quality.py`: figures on the test rows of every "
+    "partition, seconds of processor time (some on a busy computer), and the commit of the code."
+)
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- quality.py: from here -->\n", "<!-- quality.py: to here -->\n"
 
@@ -182,21 +189,24 @@ def answer(method, X, y, new_X, new_y):
 
 
 def ablation(X, y, new_X, new_y):
-    """Yield what `answer` returns for POOL and for pools of some of its members.
+    """Yield what `answer` returns for POOL and for pools with more members.
 
     The members are fitted once; the time of a pool is the share of its members.
     """
     start = process_time()
     with threadpool_limits(1):
-        pool = polychotomy.recipe("POOL", random_state=0)
+        # The seeds of the first members are those that they have in POOL.
+        given = [*default_members(), *differing()]
+        pool = polychotomy.PolychotomyPool(given, random_state=0)
         members, rows = pool._fit_members(X, y, None)
     seconds = process_time() - start
     new = {
         name: member_probabilities(one, new_X, pool.classes_, name)
         for name, one in pool.members_.items()
     }
-    for name, without in ABLATION.items():
-        kept = [member for member in members if member.name not in without]
+    own = [name for name, _ in default_members()]
+    for name, more in ABLATION.items():
+        kept = [member for member in members if member.name in (*own, *more)]
         part = polychotomy.PolychotomyPool()
         part._fit_weights(kept, rows)
         p = np.stack([part.temperings_[one.name].transform(new[one.name]) for one in kept])
@@ -222,7 +232,7 @@ def read(file):
     if not file.exists():
         return []
     if file.suffix == ".csv":
-        return pd.read_csv(file, dtype={"code": str}).to_dict("records")
+        return pd.read_csv(file, comment="#", dtype={"code": str}).to_dict("records")
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
@@ -285,7 +295,8 @@ def write(options):
     frame = pd.DataFrame(lines.values())
     order = ["most_rows", "set", "partition", "method"]
     frame = frame[[*order, *FIGURES, "code"]].sort_values(order).reset_index(drop=True)
-    frame.to_csv(KEPT, index=False, float_format="%.6g")
+    cells = frame.round({figure: 2 if figure == "seconds" else 6 for figure in FIGURES})
+    write_table(KEPT, WORDS, list(frame), cells.itertuples(index=False))
     page = PAGE.read_text()
     before, after = page.split(BEGIN)[0], page.split(END)[1]
     PAGE.write_text(f"{before}{BEGIN}\n{in_docs(frame)}\n{END}{after}")
@@ -373,7 +384,7 @@ def main():
     parser.add_argument("--partitions", type=int, default=N_PARTITIONS)
     parser.add_argument("--most-rows", type=int, default=MOST_ROWS)
     parser.add_argument("--results", type=Path, default=Path("quality.jsonl"))
-    parser.add_argument("--ablation", action="store_true", help="POOL, and without some members")
+    parser.add_argument("--ablation", action="store_true", help="POOL, and with more members")
     parser.add_argument("--against", metavar="RIVAL", help="say where POOL is ahead, and stop")
     parser.add_argument("--write", action="store_true", help="keep results, write the docs, stop")
     parser.add_argument("--table", action="store_true", help="print the table and stop")

@@ -238,10 +238,3 @@ def test_forests_are_exported_with_their_rounding(kind):
         rows[2 * node : 2 * node + 2, tree.feature[node]] = near
     graph = to_onnx(model, WINE)
     assert check_against(graph, model, rows) < 1e-6
-
-
-def test_the_default_pool_is_exported():
-    X, y = load_iris(return_X_y=True)
-    model = recipe("POOL").fit(X[::3], y[::3])
-    assert list(model.members_)[-2:] == ["logistic anova", "trees"]
-    assert check_against(to_onnx(model, X[:20]), model, X) < 1e-6

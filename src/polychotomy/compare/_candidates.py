@@ -343,7 +343,7 @@ def _multinomial(conditions: Conditions) -> Any:
 def _pools() -> Iterable[Candidate]:
     """Yield the pools of several pipes."""
     words = {
-        "POOL": "pool of LS-SVM, kernel logistic, SVM, trees",
+        "POOL": "pool of LS-SVM, kernel logistic, SVM",
         "LS2": "pool of two LS-SVMs",
         "END_KLR": "kernel logistic, ten random nested dichotomies",
     }
