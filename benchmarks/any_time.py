@@ -8,7 +8,7 @@ divided by that of the method that a run with a long limit recommends (`--long`,
 
     python benchmarks/any_time.py --tables iris wine --limits 5 15
     python benchmarks/any_time.py --busy                # with two busy loops
-    python benchmarks/any_time.py --table               # of what is there
+    python benchmarks/any_time.py --table --write benchmarks/results/any_time.csv   # what is there
 
 Every run is written to a file of JSON lines at once, and is not run again. The load of the machine
 at the start of each run is kept too: "alone" is alone only if that was near 0.
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
 import json
 import os
 import subprocess
@@ -169,10 +170,11 @@ def read(path):
 
 def table(options):
     """Print the time over the limit, and with `--quality` what the answers are worth."""
-    lines, known = read(options.results), {}
+    lines, known, rows = read(options.results), {}, []
     long = {one["table"]: one["recommended"] for one in lines if one["limit"] == options.long}
-    print("\n| table | limit | busy | load | seconds | over % | recommended | splits | NLL ratio |")
-    print("|" + "---|" * 9)
+    heads = ("table", "limit", "busy", "load", "seconds", "over %", "recommended", "splits")
+    heads = (*heads, "on", "NLL ratio")
+    print(f"\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     over = []
     for one in sorted(lines, key=lambda one: (one["table"], one["limit"], one["busy"])):
         ratio = ""
@@ -182,12 +184,18 @@ def table(options):
             ratio = f"{ours / quality(one['table'], best, known):.3f}"
         beyond = 100.0 * (one["seconds"] / one["limit"] - 1.0)
         over.append(beyond)
-        print(
-            f"| {one['table']} | {one['limit']} | {'yes' if one['busy'] else 'no'} | "
-            f"{one['load']} | "
-            f"{one['seconds']:.1f} | {max(0.0, beyond):.0f} | {one['recommended'] or 'none'} | "
-            f"{one['splits'] or 0} | {ratio} |"
+        rows.append(
+            (
+                *(one["table"], one["limit"], "yes" if one["busy"] else "no", one["load"]),
+                *(f"{one['seconds']:.1f}", f"{max(0.0, beyond):.0f}"),
+                *(one["recommended"] or "none", one["splits"] or 0, one["worth"] or "all rows"),
+                ratio,
+            )
         )
+        print(f"| {' | '.join(str(field) for field in rows[-1])} |")
+    if options.write is not None:
+        with open(options.write, "w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([heads, *rows])
     if over:
         answered = sum(one["code"] == 0 for one in lines)
         print(
@@ -206,6 +214,7 @@ def main():
     parser.add_argument("--quality", action="store_true", help="judge the answers too")
     parser.add_argument("--results", type=Path, default=Path("any_time.jsonl"))
     parser.add_argument("--table", action="store_true", help="print the table and stop")
+    parser.add_argument("--write", type=Path, help="write the table as CSV, too")
     options = parser.parse_args()
     if not options.table:
         run(options)

@@ -7,7 +7,7 @@ from sklearn.datasets import load_wine
 
 from polychotomy.compare import compare_methods, compared_decisions
 from polychotomy.compare._decision_section import decision_section
-from polychotomy.decisions import risk_coverage
+from polychotomy.decisions import risk_coverage, set_report
 
 COSTS = [[0, 1, 1, 0.3], [5, 0, 1, 0.3], [9, 1, 0, 0.3]]
 ACTIONS = ("a", "b", "c", "ask")
@@ -74,3 +74,35 @@ def test_bad_input(found):
         compared_decisions(found, costs=columns)
     X = pd.DataFrame({"price": np.linspace(0, 2, 178)})
     assert compared_decisions(found, costs=columns, X=X).rows[0]["cost"] > 0
+
+
+def test_weights_count_in_what_is_decided():
+    X, y = load_wine(return_X_y=True)
+    weights = 1.0 + (y == 2) * 9.0
+    run = compare_methods(X[:, :3], y, ["logistic"], n_splits=2, n_jobs=1, sample_weight=weights)
+    (row,) = compared_decisions(run, costs=BY_LABEL).rows
+    splits, areas = [], []
+    for held in run.held_out["logistic"]:
+        own, truth = weights[held.rows], y[held.rows]
+        paid = [COSTS[k][int(np.argmin(p @ COSTS))] for k, p in zip(truth, held.p, strict=True)]
+        splits.append(np.average(paid, weights=own))
+        wrong = held.p.argmax(axis=1) != truth
+        order = np.argsort(-held.p.max(axis=1))
+        risk = np.cumsum((wrong * own)[order]) / np.cumsum(own[order])
+        areas.append(np.average(risk, weights=own[order]))
+    assert row["cost"] == pytest.approx(np.mean(splits))
+    assert row["area"] == pytest.approx(np.mean(areas))
+    (row,) = compared_decisions(run, answered=0.8, sets=0.9).rows
+    assert 0.0 < row["answered"] <= 1.0
+    assert 0.5 < row["set_coverage"] <= 1.0
+
+
+def test_weights_of_sets_are_those_of_repeated_rows():
+    random = np.random.RandomState(0)
+    inside, y = random.rand(20, 3) < 0.6, random.randint(0, 3, 20)
+    times = random.randint(1, 4, 20)
+    one = set_report(inside, y, range(3), times.astype(float))
+    two = set_report(np.repeat(inside, times, axis=0), np.repeat(y, times), range(3))
+    assert (one.coverage, one.mean_size) == pytest.approx((two.coverage, two.mean_size))
+    assert one.class_coverage == pytest.approx(two.class_coverage)
+    assert one.class_sizes == pytest.approx(two.class_sizes)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..core.checks import one_of, positive_number
 from ..core.progress import work_progress
-from ..core.types import FloatArray
+from ..core.types import FloatArray, IntArray
 from ..execution.calls import Call
 from ..execution.deadline import Clock
 from ..execution.executors import Executor, InProcess, LocalProcesses, opened
@@ -270,9 +270,17 @@ def _material(
     return Material(
         *(X if whole else rows_of(X, kept), y, classes.labels, weights, ordered),
         *(input_steps(preprocessor), seed, len(long) > 1),
-        groups=None if groups is None else np.unique(columns[0], return_inverse=True)[1],
+        groups=numbered(columns[0]),
         order=columns[1],
     )
+
+
+def numbered(groups: Any) -> IntArray | None:
+    """Return groups as numbers."""
+    if groups is None:
+        return None
+    found: IntArray = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
+    return found
 
 
 def checked_weights(values: Any) -> FloatArray:

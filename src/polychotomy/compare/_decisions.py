@@ -125,7 +125,8 @@ def compared_decisions(
     """Decide with the probabilities of every method, on the test rows of every split.
 
     Thresholds for `answered` and `sets` come from one half of the test rows of a split, and are
-    judged on the other, and the other way round. Weights of rows are not used.
+    judged on the other, and the other way round. Weights of rows count in what is judged, and not
+    in thresholds.
 
     Parameters
     ----------
@@ -188,12 +189,16 @@ def _judged(
         p, y = np.asarray(run.p, dtype=np.float64), comparison.y[run.rows]
         own = None if X is None else X.iloc[run.rows]
         if answered is None and sets is None:
-            found.append([make(None, None).report(p, y, own)])
+            found.append([make(None, None).report(p, y, own, run.weights)])
             continue
         parts = []
         for one, other in _halves(len(y), number):
-            plan = make(HeldOut(p[one], y[one]), answered)
-            parts.append(plan.report(p[other], y[other], None if own is None else own.iloc[other]))
+            kept, counted = (
+                None if run.weights is None else run.weights[half] for half in (one, other)
+            )
+            plan = make(HeldOut(p[one], y[one], kept), answered)
+            inputs = None if own is None else own.iloc[other]
+            parts.append(plan.report(p[other], y[other], inputs, counted))
         found.append(parts)
     return found
 
@@ -245,15 +250,20 @@ def _curve(comparison: MethodComparison, name: str) -> RiskCoverage:
     rows, _, p = comparison.pooled(name)
     assert p is not None
     wrong = p.argmax(axis=1) != comparison.y[rows]
-    return curve_of(wrong.astype(float), np.asarray(p.max(axis=1), dtype=np.float64))
+    sure = np.asarray(p.max(axis=1), dtype=np.float64)
+    return curve_of(wrong.astype(float), sure, comparison.pooled_weights(name))
 
 
 def _sets(comparison: MethodComparison, name: str, make: MakePlan) -> SetReport:
     """Return the sets of a method on the test rows of all splits."""
-    inside, labels = [], []
+    inside, labels, weights = [], [], []
     for number, run in enumerate(comparison.held_out[name]):
         p, y = np.asarray(run.p, dtype=np.float64), comparison.y[run.rows]
         for one, other in _halves(len(y), number):
-            inside.append(make(HeldOut(p[one], y[one]), None).sets(p[other]))
+            own = np.ones(len(y)) if run.weights is None else run.weights
+            kept = None if run.weights is None else own[one]
+            inside.append(make(HeldOut(p[one], y[one], kept), None).sets(p[other]))
             labels.append(comparison.classes[y[other]])
-    return set_report(np.concatenate(inside), np.concatenate(labels), comparison.classes)
+            weights.append(own[other])
+    found = (np.concatenate(values) for values in (inside, labels))
+    return set_report(*found, comparison.classes, np.concatenate(weights))

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from ..core.types import IntArray
 from ._candidates import choose
 from ._classes import settle_classes
-from ._compare import checked_weights, input_steps
+from ._compare import checked_weights, input_steps, numbered
 from ._judging import fit_weighted, fitted_tuned, kept_together, rows_of
 from ._peers import Conditions
 from ._splits import stratified_order
@@ -82,8 +82,7 @@ def fit_method(
         inputs = before.transform(inputs)
         steps.append(("inputs", before))
     times = None if order is None else np.asarray(order)
-    numbered = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-    together = kept_together(kept, numbered, times)
+    together = kept_together(kept, numbered(groups), times)
     conditions = Conditions(_smallest(numbers), random_state, n_jobs, numbers, together)
     if tuned:
         fitted = fitted_tuned(candidate, conditions, inputs, labels, weights)

@@ -199,7 +199,9 @@ class DecisionPlan:
             found["set"] = [self.classes[one].tolist() for one in self.sets(probability)]
         return found
 
-    def report(self, p: Any, y: IntArray, X: Any = None) -> DecisionReport:
+    def report(
+        self, p: Any, y: IntArray, X: Any = None, weights: FloatArray | None = None
+    ) -> DecisionReport:
         """Report what the decisions come to on labelled rows.
 
         Parameters
@@ -210,6 +212,8 @@ class DecisionPlan:
             The numbers of the true classes.
         X : data frame, default=None
             Columns that are costs.
+        weights : ndarray of shape (n_rows,), default=None
+            How much each row counts.
 
         Returns
         -------
@@ -222,20 +226,20 @@ class DecisionPlan:
         if self.costs is not None:
             # What rejected rows cost is known only with a reject cost.
             counted = np.ones(len(y), dtype=bool) if self.threshold is None else answered
-            cost = _mean(self.costs.of(y, chosen, X)[counted])
+            cost = _mean(self.costs.of(y, chosen, X), weights, counted)
             paid = self._plain_costs(probability, y, X)
-            plain = None if paid is None else _mean(paid[counted])
+            plain = None if paid is None else _mean(paid, weights, counted)
         elif self.reject_cost is not None:
-            cost = float(np.where(answered, wrong, self.reject_cost).mean())
+            cost = _mean(np.where(answered, wrong, self.reject_cost), weights)
         if self.reject_cost is not None or self.threshold is not None:
-            share_answered = float(answered.mean())
-            error = float(wrong[answered].mean()) if answered.any() else None
+            share_answered = _mean(answered.astype(float), weights)
+            error = _mean(wrong, weights, answered)
         sets = None
         if self.set_thresholds is not None:
             labels = np.arange(len(self.classes))
-            found = set_report(self.sets(probability), y, labels)
+            found = set_report(self.sets(probability), y, labels, weights)
             sets = SetReport(**{**vars(found), "classes": self.classes})
-        area = curve_of(wrong, probability.max(axis=1)).area
+        area = curve_of(wrong, probability.max(axis=1), weights).area
         return DecisionReport(cost, plain, share_answered, error, area, sets)
 
     def _chosen(self, p: FloatArray, X: Any) -> tuple[IntArray, NDArray[np.bool_]]:
@@ -287,5 +291,10 @@ class DecisionPlan:
         return self.costs.of(y, same[p.argmax(axis=1)], X)
 
 
-def _mean(values: FloatArray) -> float | None:
-    return float(values.mean()) if len(values) else None
+def _mean(
+    values: FloatArray, weights: FloatArray | None, rows: NDArray[np.bool_] | None = None
+) -> float | None:
+    """Return the weighted mean of some rows; None if none of them counts."""
+    own = np.ones(len(values)) if weights is None else weights
+    own = own if rows is None else np.where(rows, own, 0.0)
+    return float(np.average(values, weights=own)) if own.any() else None

@@ -93,7 +93,9 @@ def risk_coverage(y: ArrayLike, p: ArrayLike, classes: Any = None) -> RiskCovera
     return curve_of(wrong.astype(float), probability.max(axis=1))
 
 
-def curve_of(loss: FloatArray, confidence: FloatArray) -> RiskCoverage:
+def curve_of(
+    loss: FloatArray, confidence: FloatArray, weights: FloatArray | None = None
+) -> RiskCoverage:
     """Return the curve of losses and confidences of rows.
 
     Parameters
@@ -102,25 +104,31 @@ def curve_of(loss: FloatArray, confidence: FloatArray) -> RiskCoverage:
         The loss of every row if it is answered: 0 or 1 for right or wrong, or a cost.
     confidence : ndarray of shape (n_rows,)
         How sure the answer is; any increasing function of it gives the same curve.
+    weights : ndarray of shape (n_rows,), default=None
+        How much each row counts; rows of weight 0 are left out.
 
     Returns
     -------
     curve : RiskCoverage
     """
+    if weights is not None:
+        used = weights > 0
+        loss, confidence, weights = loss[used], confidence[used], weights[used]
     n_rows = len(loss)
     if n_rows == 0:
         raise ValueError("A risk-coverage curve needs at least one row.")
-    order = np.argsort(-confidence, kind="stable")
-    sure, lost = confidence[order], loss[order]
+    counted = np.ones(n_rows) if weights is None else weights
+    order, cheapest = np.argsort(-confidence, kind="stable"), np.argsort(loss, kind="stable")
+    sure, lost, own = confidence[order], loss[order], counted[order]
     group = np.concatenate([[0], np.cumsum(sure[1:] < sure[:-1])])
-    mean = np.bincount(group, lost) / np.bincount(group)
-    answered = np.arange(1, n_rows + 1)
-    risk = np.cumsum(mean[group]) / answered
-    best = np.cumsum(np.sort(loss)) / answered
+    mean = np.bincount(group, lost * own) / np.bincount(group, own)
+    answered = np.cumsum(own)
+    risk = np.cumsum(mean[group] * own) / answered
+    best = np.cumsum((loss * counted)[cheapest]) / np.cumsum(counted[cheapest])
     return RiskCoverage(
-        coverage=answered / n_rows,
+        coverage=answered / answered[-1],
         risk=risk,
         threshold=sure,
-        area=float(risk.mean()),
-        best_area=float(best.mean()),
+        area=float(np.average(risk, weights=own)),
+        best_area=float(np.average(best, weights=counted[cheapest])),
     )

@@ -72,7 +72,9 @@ class SetReport:
         }
 
 
-def set_report(sets: ArrayLike, y: ArrayLike, classes: ArrayLike) -> SetReport:
+def set_report(
+    sets: ArrayLike, y: ArrayLike, classes: ArrayLike, weights: FloatArray | None = None
+) -> SetReport:
     """Report coverage and sizes of sets of classes on labelled rows.
 
     Parameters
@@ -110,13 +112,15 @@ def set_report(sets: ArrayLike, y: ArrayLike, classes: ArrayLike) -> SetReport:
     covered = inside[np.arange(len(numbers)), numbers].astype(float)
     size = inside.sum(axis=1)
     counts = np.bincount(numbers, minlength=len(labels))
-    rows = np.where(counts > 0, counts, np.nan)
+    own = np.ones(len(numbers)) if weights is None else weights
+    total = np.bincount(numbers, own, len(labels))
+    rows = np.where(total > 0, total, np.nan)
     return SetReport(
         classes=labels,
         counts=counts,
-        coverage=float(covered.mean()),
-        class_coverage=np.bincount(numbers, covered, len(labels)) / rows,
-        mean_size=float(size.mean()),
-        class_sizes=np.bincount(numbers, size, len(labels)) / rows,
+        coverage=float(np.average(covered, weights=own)),
+        class_coverage=np.bincount(numbers, covered * own, len(labels)) / rows,
+        mean_size=float(np.average(size, weights=own)),
+        class_sizes=np.bincount(numbers, size * own, len(labels)) / rows,
         sizes=np.bincount(size, minlength=len(labels) + 1),
     )
