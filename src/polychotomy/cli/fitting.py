@@ -284,7 +284,8 @@ def _trained(
 
     if held_out and rare != "keep":
         raise ValueError("--rare drop and merge do not go with rows that are held out; use keep.")
-    options = {"sample_weight": table.weights, "random_state": seed, "n_jobs": jobs, "rare": rare}
+    options: dict[str, Any] = {"sample_weight": table.weights, "rare": rare}
+    options |= {"random_state": seed, "n_jobs": jobs}
     if not held_out:
         options |= {"groups": table.groups, "order": table.order}
     trainer = Trainer(

@@ -137,6 +137,12 @@ class Candidate:
         return GROWTH_OF_KERNELS if self.pipe is not None or self.is_pool else GROWTH_OF_OTHERS
 
     @property
+    def growth_of_training(self) -> float:
+        """The same for training with parameters that are chosen: landmarks take linear time."""
+        landmarks = getattr(getattr(self.pipe, "machine", None), "landmarks", None)
+        return GROWTH_OF_OTHERS if landmarks == "auto" else self.growth
+
+    @property
     def sweep(self) -> str:
         """What it shares with others: machine and code, or members. Else, its own name."""
         if self.is_pool:

@@ -265,5 +265,5 @@ def _sets(comparison: MethodComparison, name: str, make: MakePlan) -> SetReport:
             inside.append(make(HeldOut(p[one], y[one], kept), None).sets(p[other]))
             labels.append(comparison.classes[y[other]])
             weights.append(own[other])
-    found = (np.concatenate(values) for values in (inside, labels))
-    return set_report(*found, comparison.classes, np.concatenate(weights))
+    found, truth = np.concatenate(inside), np.concatenate(labels)
+    return set_report(found, truth, comparison.classes, np.concatenate(weights))

@@ -349,7 +349,7 @@ class Schedule:
         if first.tuned_rows is None or rows <= first.tuned_rows:
             return float(cost * ratio**first.growth)
         tuning = max(1.0, first.tuned_rows / level.rows) ** first.growth
-        return float(cost * (tuning + TRAINING_PART * ratio**first.growth))
+        return float(cost * (tuning + TRAINING_PART * ratio**first.growth_of_training))
 
     def best_nll(self, level: Level) -> float:
         """Return the least NLL of a method at a level, on the first split."""
