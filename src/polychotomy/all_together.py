@@ -52,9 +52,9 @@ class AllTogetherSVC(LandmarkScores, ClassifierMixin, BaseEstimator):
 
     With :math:`f_k = w_k \cdot z + b_k` for the features z of landmarks (see
     `polychotomy.kernels.Landmarks`) it minimises :math:`\frac12 \sum_k (|w_k|^2 + b_k^2)` plus C
-    times the loss of all rows. Weston and Watkins (1999, eq. 4) count every class that comes too
-    near, :math:`\sum_{k \ne y} \max(0, 2 - f_y + f_k)`; Crammer and Singer (2001, eq. 7) the worst
-    one alone, :math:`\max_{k \ne y} \max(0, 1 - f_y + f_k)`. Both predict the largest score.
+    times the loss of all rows. Weston and Watkins (1999) count every class that comes too near,
+    :math:`\sum_{k \ne y} \max(0, 2 - f_y + f_k)`; Crammer and Singer (2001) the worst one alone,
+    :math:`\max_{k \ne y} \max(0, 1 - f_y + f_k)`. Both predict the largest score.
 
     These are the methods from which DUAN03 sets the binary machines apart. They give scores and no
     probabilities; for those, `compare` tempers the soft-max of the scores.
