@@ -116,7 +116,7 @@ def _start(classifier: Any, source: RowBlocks, found: Survey) -> Session:
         from pandas import DataFrame
 
         X = DataFrame(sample.X, columns=source.feature_names, copy=False)
-    session = start(classifier, X, found.classes[sample.y], sample.weights, {})
+    session = start(classifier, X, found.classes[sample.y], sample.weights, {}, in_blocks=True)
     factors, data = _factors(classifier, found), session.data
     weights = _product(sample.weights, None if factors is None else factors[sample.y])
     weights = _product(weights, sample.shares)

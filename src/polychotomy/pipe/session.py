@@ -99,6 +99,7 @@ def start(
     y: ArrayLike,
     sample_weight: ArrayLike | None,
     fit_params: dict[str, Any],
+    in_blocks: bool = False,
 ) -> Session:
     """Check inputs, labels, weights, code, parts and priors against each other.
 
@@ -112,6 +113,8 @@ def start(
         names of its inputs, and changes nothing else.
     X, y, sample_weight, fit_params
         As for its `fit`.
+    in_blocks : bool, default=False
+        Whether the rows are a sample of many, so that their number says nothing.
     """
     parts = resolve(
         classifier.machine,
@@ -131,7 +134,7 @@ def start(
     codebook = parts.code.build(len(classes), code_seed, CodeContext(classes, X, numbers, weights))
     check_together(parts, codebook)
     rows = np.arange(len(numbers)) if weights is None else np.flatnonzero(weights)
-    if hasattr(parts.machine, "for_rows"):
+    if hasattr(parts.machine, "for_rows") and not in_blocks:
         parts = replace(parts, machine=parts.machine.for_rows(len(rows)))
     pairwise = get_tags(classifier).input_tags.pairwise
     return Session(
