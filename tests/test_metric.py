@@ -12,10 +12,11 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.pipeline import make_pipeline
 
 import polychotomy as pc
-from polychotomy.ensemble.metric import (
+from polychotomy.core.rows import chosen_rows
+from polychotomy.ensemble.metric_rounds import (
     BIAS_PENALTY,
     TEMPERATURE_PENALTY,
-    chosen_rows,
+    Judge,
     squared_slopes,
 )
 from polychotomy.ensemble.views import learn_view
@@ -78,7 +79,8 @@ def test_slopes_are_those_of_finite_differences(seed, kernel):
     Z[:3, 1] = 0.5
     factors = rng.uniform(0.1, 2.0, 3)
     gram = plain_gram(kernel, Z * factors, Z * factors)
-    found = squared_slopes(kernel, Z, factors, gram, a)
+    rows = np.array([0, 2, 3, 6])
+    found = squared_slopes(kernel, Z, factors, gram[rows], a, rows)
     step = 1e-6
     for j in range(3):
         ahead, behind = Z.copy(), Z.copy()
@@ -86,7 +88,9 @@ def test_slopes_are_those_of_finite_differences(seed, kernel):
         behind[:, j] -= step
         scores = [plain_gram(kernel, at * factors, Z * factors) @ a for at in (ahead, behind)]
         slopes = (scores[0] - scores[1]) / (2 * step)
-        np.testing.assert_allclose(found[:, j], (slopes**2).sum(axis=1), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(
+            found[:, j], (slopes[rows] ** 2).sum(axis=1), rtol=1e-4, atol=1e-6
+        )
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -208,6 +212,50 @@ def test_many_rows_are_thinned_out_evenly():
     np.testing.assert_array_equal(
         few.transform(X), pc.LearnedMetric().fit(X[rows], y[rows]).transform(X)
     )
+
+
+def test_views_are_chosen_on_some_rows_and_weights_on_all(monkeypatch):
+    monkeypatch.setattr("polychotomy.ensemble.metric.ROWS_FOR_VIEWS", 40)
+    metric = pc.LearnedMetric().fit(SMALL_X, SMALL_y)
+    assert [entry["round"] for entry in metric.history_[:4]] == [0, 0, 0, 1]
+    rows = chosen_rows(SMALL_y, np.ones(50), 40)
+    few = pc.LearnedMetric(rounds=0).fit(SMALL_X[rows], SMALL_y[rows])
+    assert few.view_ == metric.view_
+    Z = metric.transform(SMALL_X)
+    gram, targets = plain_gram("rbf", Z, Z), np.where(SMALL_y[:, None] == np.arange(3), 1.0, -1.0)
+    judge = Judge("rbf", Z, SMALL_y, np.ones(50))
+    scores = UnitOutPath(gram, targets).scores(metric.C_)
+    assert metric.nll_ == pytest.approx(judge.nll(scores, np.zeros(4))[0], rel=1e-6)
+
+
+def test_single_precision_is_close_to_double(monkeypatch, problem):
+    gram, targets = problem
+    wanted = UnitOutPath(gram, targets)
+    wanted_scores, wanted_fit = wanted.scores(10.0), wanted.fit(10.0)
+    monkeypatch.setattr("polychotomy.machines.lssvm.unit_out.MOST_ROWS_IN_DOUBLE", 5)
+    single = UnitOutPath(gram, targets)
+    found = single.scores(10.0)
+    np.testing.assert_allclose(found, wanted_scores, atol=1e-3)
+    assert np.abs(found - wanted_scores).max() > 0.0
+    np.testing.assert_allclose(
+        single.fit(10.0).coefficients, wanted_fit.coefficients, rtol=1e-3, atol=1e-3
+    )
+    # A small ridge is not left to single precision.
+    double = UnitOutPath(gram, targets).scores(1e6)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(double, UnitOutPath(gram, targets).scores(1e6))
+
+
+def test_weights_of_any_size_give_finite_scores():
+    rng = np.random.default_rng(0)
+    A, weights = rng.normal(size=(40, 3)), 10.0 ** rng.uniform(-12, 12, 40)
+    for name in ("standardised", "ranks"):
+        assert np.isfinite(learn_view(name, A, weights).transform(A)).all()
+    view = learn_view("ranks", A, weights)
+    for j in range(3):
+        knots = view.scores[view.starts[j] : view.starts[j + 1]]
+        assert (np.diff(knots) >= 0.0).all()
+        assert np.abs(knots).max() < 8.3
 
 
 def test_hard_rows_are_no_problem():

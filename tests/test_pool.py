@@ -44,6 +44,15 @@ def rows_of(X, y, weights=None):
     return Rows(X, y, numbers, classes, weights, used, splits)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_weights_of_very_different_sizes_are_no_problem():
+    weights = 10.0 ** np.random.default_rng(0).uniform(-12, 12, len(y))
+    pool = pc.PolychotomyPool(ls_members()).fit(X, y, weights)
+    p = pool.predict_proba(NEW)
+    assert np.isfinite(p).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
 def test_weights_are_those_of_a_general_optimiser():
     rng = np.random.default_rng(0)
     p, v = rng.dirichlet([1, 2, 3, 1], size=40), rng.uniform(0, 3, 40)

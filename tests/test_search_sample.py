@@ -16,6 +16,7 @@ GRID = {"machine__C": [0.1, 10.0], "machine__sigma2": [1.0, 10.0]}
 def few_are_many(monkeypatch):
     monkeypatch.setattr("polychotomy.tuning.sample.SEARCH_ROWS", 120)
     monkeypatch.setattr("polychotomy.tuning.sample.SEARCH_LANDMARKS", 30)
+    monkeypatch.setattr("polychotomy.tuning.sample.EXACT_SEARCH_ROWS", 100)
     monkeypatch.setattr("polychotomy.machines.auto.EXACT_ROWS", 150)
     monkeypatch.setattr("polychotomy.machines.auto.FIRST_NUMBER", 20)
 
@@ -38,6 +39,17 @@ def test_the_search_is_that_of_the_sample_and_the_fit_that_of_all_rows(Machine):
     whole.set_params(**found.best_params_).fit(X, Y)
     np.testing.assert_array_equal(found.decision_function(X), whole.decision_function(X))
     assert found.best_estimator_.machine.landmarks == "auto"
+
+
+def test_the_sample_can_be_smaller_and_is_searched_exactly():
+    machine = pc.KernelLogisticRegression(landmarks="auto")
+    found = search(machine).set_params(max_rows=80).fit(X, Y)
+    rows = search_rows(Given(X, Y, None, {}), most=80)
+    assert 80 <= len(rows) < 90
+    alone = search(pc.KernelLogisticRegression()).fit(X[rows], Y[rows])
+    np.testing.assert_array_equal(found.cv_results_["cv_error"], alone.cv_results_["cv_error"])
+    with pytest.raises(ValueError, match="max_rows must be a whole number of at least 2"):
+        search(machine).set_params(max_rows=1.5).fit(X, Y)
 
 
 def test_few_rows_and_given_folds_are_searched_whole():

@@ -94,3 +94,31 @@ def test_a_class_with_one_row_that_is_held_out_is_no_reason_to_warn():
     y[np.random.default_rng(0).permutation(len(y))[0]] = 1
     machine = pc.LSSVM(landmarks="auto").fit(X, y)
     assert np.isfinite(machine.decision_function(X[:5])).all()
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_the_largest_column_decides_what_is_exact(monkeypatch):
+    # Six classes: pairs have about 300 rows.
+    y = 2 * Y + (X[:, 0] > 0)
+    logistic = pc.KernelLogisticRegression(landmarks="auto")
+    exact = pc.PolychotomyClassifier(pc.KernelLogisticRegression(), "one_vs_one", cv=2).fit(X, y)
+    pairs = pc.PolychotomyClassifier(logistic, "one_vs_one", cv=2).fit(X, y)
+    assert len(pairs.machines_.fitted.support) < len(exact.machines_.fitted.support)
+    monkeypatch.setattr(auto, "EXACT_ROWS", 800)
+    pairs = pc.PolychotomyClassifier(logistic, "one_vs_one", cv=2).fit(X, y)
+    assert np.array_equal(pairs.predict_proba(X), exact.predict_proba(X))
+    rest = pc.PolychotomyClassifier(logistic, "one_vs_rest", cv=2).fit(X, y)
+    assert len(rest.machines_.fitted.support) < 200
+    assert pc.LSSVM(C=1.0).exact_reach > pc.LSSVM().exact_reach == 1.0
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_features_without_a_leave_one_out_formula_get_folds():
+    logistic = pc.KernelLogisticRegression(landmarks="auto")
+    clf = pc.PolychotomyClassifier(
+        logistic, "one_vs_rest", "platt", "code_coupling", cv="leave_one_out"
+    )
+    p = clf.fit_out_of_fold(X, Y)
+    assert (p.argmax(axis=1) == Y).mean() > 0.6
+    five = pc.PolychotomyClassifier(logistic, "one_vs_rest", "platt", "code_coupling", cv=5)
+    np.testing.assert_allclose(p, five.fit_out_of_fold(X, Y), atol=0.1)

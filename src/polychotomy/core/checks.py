@@ -96,6 +96,14 @@ def positive_number(value: Any, name: str) -> float:
     return float(value)
 
 
+def whole_number(value: Any, name: str, least: int) -> int:
+    """Return a whole number of at least `least`; raise ValueError for anything else."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+    return int(value)
+
+
 def one_of(value: Any, name: str, known: Iterable[str]) -> None:
     """Check that an option is one of the known ones."""
     known = list(known)

@@ -1,4 +1,4 @@
-"""Rows of inputs that are not an array of numbers."""
+"""Rows of inputs: some of them, and those that are not an array of numbers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
+
+from .types import FloatArray, IntArray
 
 
 class AnyRows:
@@ -50,3 +52,16 @@ class AnyRows:
 def plain_inputs(X: Any) -> Any:
     """Return what a classifier reads: the rows themselves."""
     return X.value if isinstance(X, AnyRows) else X
+
+
+def chosen_rows(y: IntArray, weights: FloatArray, most: int) -> IntArray:
+    """Return the rows of positive weight; if over `most`, each class's share and at least one."""
+    used = np.flatnonzero(weights > 0.0)
+    if len(used) <= most:
+        return used
+    # Sorted by class, every k-th row gives each class its share, up to rounding.
+    ordered = used[np.argsort(y[used], kind="stable")]
+    places = ((np.arange(most) + 0.5) * (len(used) / most)).astype(np.intp)
+    labels, first = np.unique(y[ordered], return_index=True)
+    lost = ~np.isin(labels, y[ordered[places]])
+    return np.sort(np.concatenate([ordered[places], ordered[first[lost]]]))

@@ -39,6 +39,8 @@ from .pooling import (
 
 COARSE_C = (0.1, 1.0, 10.0, 100.0, 1000.0)
 FINE_C = (0.3, 3.0)
+# C, and the width of the SVM, are chosen on a sample of this many rows.
+ROWS_FOR_SEARCH = 1000
 KERNELS = {"gaussian": "rbf", "laplacian": "laplacian"}
 
 
@@ -389,12 +391,18 @@ def default_members(cv: Any = 5) -> list[tuple[str, Any]]:
     svm = PolychotomyClassifier(
         SVM(landmarks="auto"), "one_vs_one", "platt", "pairwise_coupling", cv=cv
     )
+    widths = TwoStepSearchCV(svm, ties="nll", max_rows=ROWS_FOR_SEARCH, show_progress=False)
     machine = KernelLogisticRegression(landmarks="auto")
     logistic = PolychotomyClassifier(
         machine, "one_vs_one", "pooled_platt", "pairwise_coupling", cv=cv
     )
     search = TwoStepSearchCV(
-        logistic, {"machine__C": COARSE_C}, FINE_C, ties="nll", show_progress=False
+        logistic,
+        {"machine__C": COARSE_C},
+        FINE_C,
+        ties="nll",
+        max_rows=ROWS_FOR_SEARCH,
+        show_progress=False,
     )
     return [
         *ls_members(),
@@ -404,7 +412,7 @@ def default_members(cv: Any = 5) -> list[tuple[str, Any]]:
         ),
         (
             "svm",
-            make_pipeline(StandardScaler(), TwoStepSearchCV(svm, ties="nll", show_progress=False)),
+            make_pipeline(StandardScaler(), widths),
         ),
     ]
 
@@ -430,7 +438,7 @@ def expected_total(members: list[tuple[str, Any]], n_rows: int, n_features: int)
         if isinstance(estimator, MetricClassifier):
             metric = LearnedMetric() if estimator.metric is None else estimator.metric
             metrics[metric_key(estimator)] = min(n_rows, metric.max_rows)
-    learning = sum(0.1 + 5e-9 * n**3 + 2e-8 * n**2 * n_features for n in metrics.values())
+    learning = sum(0.3 + 4e-10 * n**3 + 2e-8 * n**2 * n_features for n in metrics.values())
     return learning + sum(expected_seconds(estimator, n_rows) for _, estimator in members)
 
 

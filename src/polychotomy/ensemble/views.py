@@ -15,6 +15,8 @@ from ..core.types import FloatArray, IntArray
 VIEWS = ("standardised", "ranks")
 # Columns with at most this many distinct values are standardised: their ranks say little.
 FEW_VALUES = 10
+# The least share of the weight below a rank: its normal score is -8.2.
+SMALLEST_SHARE = 1e-16
 
 
 @stored("fitted.view")
@@ -98,5 +100,11 @@ def _normal_scores(column: FloatArray, weights: FloatArray) -> tuple[FloatArray,
     if len(values) <= FEW_VALUES:
         return np.empty(0), np.empty(0)
     counts = np.bincount(np.ravel(where), weights)
-    middle = (np.cumsum(counts) - 0.5 * counts) / counts.sum()
-    return values, ndtri(middle)
+    # From the nearer end, because a sum over large weights loses the small ones. What is lost even
+    # so would have infinite scores.
+    below, above = np.cumsum(counts), np.cumsum(counts[::-1])[::-1]
+    low, high = (below - 0.5 * counts) / below[-1], (above - 0.5 * counts) / above[0]
+    scores = np.where(
+        low < high, ndtri(np.maximum(low, SMALLEST_SHARE)), -ndtri(np.maximum(high, SMALLEST_SHARE))
+    )
+    return values, scores

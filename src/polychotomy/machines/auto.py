@@ -18,7 +18,7 @@ from ..kernels import kernel_class, settle_memory_limit
 from ..native.platt import fit_platt
 from .base import FoldMargins, LeftOut, Machine, TrainingOptions
 
-# Up to this many rows, every machine is exact.
+# Up to this many rows, every machine is exact, and up to a multiple of them in its largest column.
 EXACT_ROWS = 3_000
 # Above this many rows, no machine is; below, those that need no Gram matrix are tried.
 MOST_EXACT_ROWS = 100_000
@@ -102,7 +102,8 @@ class AutoColumns:
 
     def _is_exact(self, n_rows: int) -> bool:
         kind = kernel_class(self.solver.kernel)
-        return n_rows <= EXACT_ROWS or kind.is_precomputed or kind.is_indefinite
+        most = max(self.solver.exact_reach, 1.0) * EXACT_ROWS
+        return n_rows <= most or kind.is_precomputed or kind.is_indefinite
 
     def prepare(self, X: Any) -> AutoRows:
         """Return the rows; they are prepared when the machine is chosen."""
@@ -218,7 +219,9 @@ class AutoColumns:
         options: TrainingOptions,
     ) -> int | None:
         """Return the number of landmarks; None for the exact machine."""
-        if self._is_exact(len(rows)):
+        # One-vs-one has columns of two classes, which are what has to be solved.
+        largest = int(np.count_nonzero(labels[rows], axis=0).max(initial=0))
+        if self._is_exact(len(rows)) or largest <= self.solver.exact_reach * EXACT_ROWS:
             return None
         trial = self._trial(X, labels, rows, weights, options)
         if not self.solver.exact_on_demand or len(rows) > MOST_EXACT_ROWS:
@@ -261,6 +264,9 @@ class LeavingAutoColumns(AutoColumns):
     ) -> LeftOut:
         """Return the scores of training rows from machines trained without them."""
         columns = self._decided(state, labels, [rows], weights, options)
+        if not hasattr(columns, "leave_one_out_scores"):
+            # Features of a machine without a formula: all its columns need folds.
+            return LeftOut(np.zeros(labels.shape), ~fitted.trained)
         found: LeftOut = columns.leave_one_out_scores(
             fitted, state.state_of(columns), labels, rows, weights, options
         )

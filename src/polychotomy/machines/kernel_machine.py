@@ -54,6 +54,8 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
     landmark_choice: Any
     # Whether it needs no Gram matrix of all rows, so that many rows are only slow.
     exact_on_demand: ClassVar[bool] = False
+    # Up to how many rows in a column ``landmarks="auto"`` is exact, in units of `EXACT_ROWS`.
+    exact_reach: float = 1.0
 
     # With scikit-learn's metadata routing, weights reach our machines without being asked for:
     # users of a recipe or a pool cannot reach the machine inside to ask.
@@ -120,7 +122,7 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
     def landmarks_for(self, n_rows: int) -> int | None:
         """Return a guess of the number of landmarks for some rows; None if it is exact."""
         if isinstance(self.landmarks, str):
-            return None if n_rows <= EXACT_ROWS else 1000
+            return None if n_rows <= self.exact_reach * EXACT_ROWS else 1000
         number: int | None = self.landmarks
         return number
 

@@ -16,8 +16,8 @@ from ..pipe.classifier import PolychotomyClassifier
 
 # A search takes at most this many rows, but at least these of every class.
 SEARCH_ROWS, ROWS_A_CLASS = 5_000, 20
-# Machines that are slow without landmarks take this many in a search.
-SEARCH_LANDMARKS = 500
+# Machines that are slow without landmarks take this many in a search of more rows than these.
+SEARCH_LANDMARKS, EXACT_SEARCH_ROWS = 500, 1_500
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class Given:
         return Given(AnyRows(self.X)[rows].value, cut(self.y), cut(self.sample_weight), params)
 
 
-def searches_a_sample(classifier: PolychotomyClassifier, y: Any) -> bool:
+def searches_a_sample(classifier: PolychotomyClassifier, y: Any, most: int | None = None) -> bool:
     """Whether a search takes a sample: ``landmarks="auto"``, many rows, and folds by number."""
     machine = classifier.machine
     return (
         hasattr(y, "__len__")
-        and len(y) > SEARCH_ROWS
+        and len(y) > (most or SEARCH_ROWS)
         and isinstance(machine, KernelMachine)
         and isinstance(machine.landmarks, str)
         and isinstance(classifier.cv, Integral)
@@ -61,7 +61,7 @@ def searches_a_sample(classifier: PolychotomyClassifier, y: Any) -> bool:
     )
 
 
-def search_rows(given: Given, seed: int = 0) -> IntArray:
+def search_rows(given: Given, seed: int = 0, most: int | None = None) -> IntArray:
     """Draw the rows of a search by content, some of every class.
 
     Note: rows of weight 0 are not drawn, because they are not trained on.
@@ -72,6 +72,8 @@ def search_rows(given: Given, seed: int = 0) -> IntArray:
         All rows.
     seed : int, default=0
         Other seeds draw other rows.
+    most : int, default=None
+        How many, but for the rows that every class has; 5,000 by default.
 
     Returns
     -------
@@ -85,15 +87,16 @@ def search_rows(given: Given, seed: int = 0) -> IntArray:
     X = given.X if hasattr(given.X, "shape") else AnyRows(given.X)
     order = sample_by_content(X, len(rows), seed, rows, np.ravel(numbers))
     chosen = np.zeros(len(numbers), dtype=bool)
-    chosen[order[:SEARCH_ROWS]] = True
+    chosen[order[: most or SEARCH_ROWS]] = True
     own = np.ravel(numbers)[order]
     for number in range(len(classes)):
         chosen[order[own == number][:ROWS_A_CLASS]] = True
     return np.flatnonzero(chosen)
 
 
-def for_search(classifier: PolychotomyClassifier) -> PolychotomyClassifier:
+def for_search(classifier: PolychotomyClassifier, n_rows: int) -> PolychotomyClassifier:
     """Set the machine of a classifier, in place, to what searches a sample quickly."""
     machine = classifier.machine
-    machine.set_params(landmarks=None if machine.exact_on_demand else SEARCH_LANDMARKS)
+    exact = machine.exact_on_demand or n_rows <= EXACT_SEARCH_ROWS
+    machine.set_params(landmarks=None if exact else SEARCH_LANDMARKS)
     return classifier

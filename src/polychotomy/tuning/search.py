@@ -13,6 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..core.checks import whole_number
 from ..core.diagram import Diagram, side_by_side
 from ..core.registry import stored
 from ..core.state import INPUTS, Field, Holds, Labels, Plain
@@ -51,8 +52,8 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, Takes
     problems of a kernel machine read one Gram matrix. No row is scored by a machine, calibrator or
     decoder that has seen it.
 
-    A kernel machine with ``landmarks="auto"`` is searched on a sample of 5,000 rows, if there are
-    more and `cv` is a number, and then fitted on all rows.
+    A kernel machine with ``landmarks="auto"`` is searched on a sample of 5,000 rows (or
+    `max_rows`), if there are more and `cv` is a number, and then fitted on all rows.
 
     Parameters
     ----------
@@ -85,6 +86,9 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, Takes
         given by a client or the address of its scheduler such as ``"tcp://10.0.0.1:8786"``, or by
         an executor of `polychotomy.execution`, each worker has one kernel width at a time, in one
         thread. The result does not depend on it, to the last bit. The last fit is here.
+    max_rows : int, default=None
+        The size of the sample for machines with ``landmarks="auto"``; 5,000 by default. Every
+        class has at least 20 rows in it, if there are as many.
     show_progress : bool, default=True
         Whether to show progress bars on a terminal.
 
@@ -150,7 +154,7 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, Takes
         "refit_time_": Plain(),
     }
 
-    later_parameters: ClassVar[dict[str, Any]] = {"executor": None}
+    later_parameters: ClassVar[dict[str, Any]] = {"executor": None, "max_rows": None}
 
     def __init__(
         self,
@@ -163,6 +167,7 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, Takes
         refit: bool = True,
         n_jobs: int | None = None,
         executor: Any = None,
+        max_rows: int | None = None,
         show_progress: bool = True,
     ) -> None:
         self.estimator = estimator
@@ -173,6 +178,7 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, Takes
         self.refit = refit
         self.n_jobs = n_jobs
         self.executor = executor
+        self.max_rows = max_rows
         self.show_progress = show_progress
 
     @with_callbacks
@@ -232,6 +238,7 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, Takes
         keep_out_of_fold: bool = False,
     ) -> FloatArray | None:
         start = perf_counter()
+        most = None if self.max_rows is None else whole_number(self.max_rows, "max_rows", 2)
         with shown(self, self.show_progress, X, y) as tick:
             plan = Plan(
                 self.coarse,
@@ -242,6 +249,7 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, Takes
                 tick,
                 keep_out_of_fold=keep_out_of_fold,
                 executor=self.executor,
+                max_rows=most,
             )
             classifiers = {"the estimator": (self._estimator(), self.ties)}
             (tuned,) = tune(classifiers, X, y, sample_weight, fit_params, plan).values()

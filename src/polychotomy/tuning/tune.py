@@ -45,6 +45,7 @@ class Plan:
     judge_single: bool = True
     keep_out_of_fold: bool = False
     executor: Any = None
+    max_rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -98,10 +99,11 @@ def tune(
         one_of(ties, "ties", RULES)
         classifier = _prepared(template, plan)
         grid = _coarse(plan.coarse, classifier)
-        own, sampled = given, bool(grid.names) and searches_a_sample(classifier, y)
+        most = plan.max_rows
+        own, sampled = given, bool(grid.names) and searches_a_sample(classifier, y, most)
         if sampled:
-            few = given.of_rows(search_rows(given)) if few is None else few
-            own, classifier = few, for_search(classifier)
+            few = given.of_rows(search_rows(given, most=most)) if few is None else few
+            own, classifier = few, for_search(classifier, len(few.y))
         session = start(classifier, own.X, own.y, own.sample_weight, own.fit_params)
         groups.setdefault((grid, sampled), []).append(Method(name, classifier, session, ties))
     splits: dict[bool, Splits] = {}

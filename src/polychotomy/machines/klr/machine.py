@@ -57,8 +57,9 @@ class KernelLogisticRegression(IterativeKernelMachine):
     landmarks : int or "auto", default=None
         If given, the machine is linear in the features of this many training rows, and time and
         memory no longer grow with the square of the number of rows. With as many landmarks as rows
-        it is the exact machine, which None is. "auto" is exact up to 3,000 rows; above, landmarks
-        are doubled until the loss of held-out rows of a subsample hardly falls.
+        it is the exact machine, which None is. "auto" is exact up to 3,000 rows, or if no binary
+        problem has more than 2,000; above, landmarks are doubled until the loss of held-out rows
+        of a subsample hardly falls.
     landmark_choice : {"pivoted_cholesky", "uniform", "k_means++"}, default="pivoted_cholesky"
         How landmarks are chosen: by randomly pivoted Cholesky, uniformly, or far from each other.
 
@@ -131,6 +132,9 @@ class KernelLogisticRegression(IterativeKernelMachine):
         self.memory_limit = memory_limit
         self.landmarks = landmarks
         self.landmark_choice = landmark_choice
+
+    # Newton's method factorises a matrix in every step.
+    exact_reach = 2.0 / 3.0
 
     def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
         """Return the kernel with its parameters settled for the training rows."""

@@ -61,9 +61,10 @@ class LSSVM(KernelMachine):
     landmarks : int or "auto", default=None
         If given, the machine is linear in the features of this many training rows, and time and
         memory no longer grow with the square of the number of rows. With as many landmarks as rows
-        it is the exact machine, which None is. "auto" is exact up to 3,000 rows; above, landmarks
-        are doubled until the loss of held-out rows of a subsample hardly falls. With landmarks, one
-        width is chosen for all columns, on at most 20,000 rows.
+        it is the exact machine, which None is. "auto" is exact if no binary problem has more than
+        3,000 rows (5,000 with a given C and width); above, landmarks are doubled until the loss of
+        held-out rows of a subsample hardly falls. With landmarks, one width is chosen for all
+        columns, on at most 20,000 rows.
     landmark_choice : {"pivoted_cholesky", "uniform", "k_means++"}, default="pivoted_cholesky"
         How landmarks are chosen: by randomly pivoted Cholesky, uniformly, or far from each other.
 
@@ -135,6 +136,11 @@ class LSSVM(KernelMachine):
         self.memory_limit = memory_limit
         self.landmarks = landmarks
         self.landmark_choice = landmark_choice
+
+    @property
+    def exact_reach(self) -> float:  # type: ignore[override]
+        """How far it is exact by itself: with a given C, one factorisation is all."""
+        return 1.0 if isinstance(self.C, str) or isinstance(self.sigma2, str) else 5.0 / 3.0
 
     def exact_columns(self) -> LSSVMColumns:
         """Return the machine that reads the kernel of all rows."""

@@ -242,7 +242,7 @@ def factorise(
     if not gamma > 0.0:
         raise ValueError(f"gamma must be positive; got {gamma!r}.")
     gram = np.asarray(gram, dtype=np.float64)
-    centring, matrix = _centred(gram, weights)
+    centring, matrix = centred(gram, weights)
     ridge = max(float(centring.ridge(gamma)), centring.floor)
     if not semidefinite:
         # If the factorisation with a ridge succeeds, no eigenvalue is below minus that ridge; the
@@ -251,18 +251,18 @@ def factorise(
         if ridge > harmless:
             if _cholesky(matrix, harmless)[1]:
                 _smallest_eigenvalue(gram, weights)
-            matrix = _centred(gram, weights)[1]
+            matrix = centred(gram, weights)[1]
     triangle, failed = _cholesky(matrix, ridge)
     if failed:
         ridge = max(ridge, -_smallest_eigenvalue(gram, weights))
     while failed:
         # Eigenvalues are negative only by rounding, so a ridge of that size has no effect either.
         ridge *= 2.0
-        triangle, failed = _cholesky(_centred(gram, weights)[1], ridge)
+        triangle, failed = _cholesky(centred(gram, weights)[1], ridge)
     return Factor(centring, triangle, ridge)
 
 
-def _centred(gram: FloatArray, weights: FloatArray | None) -> tuple[Centring, FloatArray]:
+def centred(gram: FloatArray, weights: FloatArray | None) -> tuple[Centring, FloatArray]:
     """Centre a Gram matrix; if it is constant, remove the rounding errors that remain."""
     centring, matrix = centre(gram, weights)
     small = np.abs(matrix.diagonal()).max() <= centring.floor

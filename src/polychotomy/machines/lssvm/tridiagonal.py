@@ -4,10 +4,10 @@
 every gamma costs O(n) per column, including log-determinants and variances, because
 ``(G + 1/gamma)^-1 = Q (T + 1/gamma)^-1 Q'``.
 
-Note: three forms of the matrix are in use. A search for gamma by evidence tries dozens of values,
+Note: two forms of the matrix are in use. A search for gamma by evidence tries dozens of values,
 so one tridiagonal matrix beats a Cholesky factorisation for each. For a single given gamma the
-Cholesky factor is seven times cheaper (`Factor`). Eigenvectors cost more than the tridiagonal
-form, but give leave-one-out scores at many gammas by a few matrix products (`UnitOutPath`).
+Cholesky factor is seven times cheaper (`Factor`), and so it is for the three or four values of a
+search that starts near the best (`UnitOutPath`).
 """
 
 from __future__ import annotations

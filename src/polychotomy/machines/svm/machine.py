@@ -61,9 +61,9 @@ class SVM(IterativeKernelMachine):
     landmarks : int or "auto", default=None
         If given, the machine is linear in the features of this many training rows, and time and
         memory no longer grow with the square of the number of rows. With as many landmarks as rows
-        it is the exact machine, which None is. "auto" is exact up to 3,000 rows; above, landmarks
-        are doubled until the loss of held-out rows of a subsample hardly falls. Up to
-        100,000 rows it stays exact, if that does better on the subsample.
+        it is the exact machine, which None is. "auto" is exact if no binary problem has more than
+        3,000 rows; above, landmarks are doubled until the loss of held-out rows of a subsample
+        hardly falls. Up to 100,000 rows it stays exact, if that does better on the subsample.
     landmark_choice : {"pivoted_cholesky", "uniform", "k_means++"}, default="pivoted_cholesky"
         How landmarks are chosen: by randomly pivoted Cholesky, uniformly, or far from each other.
 
