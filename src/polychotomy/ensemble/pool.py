@@ -372,7 +372,7 @@ def default_members(cv: Any = 5) -> list[tuple[str, Any]]:
     """Return the default members of a pool, the cheapest first.
 
     Note: there are no trees among them, and no ANOVA kernel. Both together lowered the NLL by
-    0.0027 ± 0.0010 on the 23 data sets on which they were tried first, and by 0.0002 ± 0.0017 on 16
+    0.0027 ± 0.0010 on the 23 data sets on which they were tried first, and by 0.0002 ± 0.0015 on 18
     others, for a third more time. Other weights gained nothing (benchmarks/quality.py and
     benchmarks/pool_weights.py).
 
