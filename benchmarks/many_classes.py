@@ -2,13 +2,15 @@
 
     python benchmarks/many_classes.py
     python benchmarks/many_classes.py --classes 10 30 100 --methods ProbabilisticSVC SVC
+    python benchmarks/many_classes.py --classes 100 --rows 100 --methods ProbabilisticSVC SVC
 
 Every class is a unit Gaussian in 32 dimensions around a centre, and centres are grouped: sixteen
-classes share a group. Ten training rows and ten test rows a class. Every cell runs in a process of
-its own: "seconds" are processor time of fit and predict_proba (two columns), "MB" the peak memory
-beyond that of the imports. A method is skipped once it has taken longer than --limit. Results are
-kept in --store, and read from there when the script is run again. The last table has the growth
-exponents in the number of classes between the two largest numbers (rows grow in proportion to it).
+classes share a group. Ten training rows (--rows) and ten test rows a class. Every cell runs in a
+process of its own: "seconds" are processor time of fit and predict_proba (two columns), "MB" the
+peak memory beyond that of the imports. A method is skipped once it has taken longer than --limit.
+Results are kept in --store, and read from there when the script is run again. The last table has
+the growth exponents in the number of classes between the two largest numbers (rows grow in
+proportion to it).
 
     python benchmarks/many_classes.py --landmarks
 
@@ -33,12 +35,12 @@ CLASSES = (10, 30, 100, 300, 1000)
 ROWS, INPUTS, GROUP = 10, 32, 16
 
 
-def data(n_classes: int, part: int) -> tuple[np.ndarray, np.ndarray]:
+def data(n_classes: int, part: int, n_rows: int = ROWS) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(n_classes)
     groups = 2.0 * rng.standard_normal((-(-n_classes // GROUP), INPUTS))
     centres = np.repeat(groups, GROUP, axis=0)[:n_classes]
     centres = centres + 0.6 * rng.standard_normal((n_classes, INPUTS))
-    y = np.repeat(np.arange(n_classes), ROWS)
+    y = np.repeat(np.arange(n_classes), n_rows)
     noise = np.random.default_rng([n_classes, part]).standard_normal((len(y), INPUTS))
     return (centres[y] + noise) / np.sqrt(5.4), y
 
@@ -75,11 +77,11 @@ def methods(n_classes: int = 10) -> dict[str, Any]:
     }
 
 
-def measure(name: str, n_classes: int) -> dict[str, float]:
+def measure(name: str, n_classes: int, n_rows: int = ROWS) -> dict[str, float]:
     warnings.simplefilter("ignore")
     if name.startswith("landmarks "):
         return measure_landmarks(name.split()[1], n_classes)
-    X, y = data(n_classes, 0)
+    X, y = data(n_classes, 0, n_rows)
     X_test, y_test = data(n_classes, 1)
     model = methods(n_classes)[name]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -145,8 +147,8 @@ def run_landmarks() -> None:
             )
 
 
-def run(name: str, n_classes: int) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--cell", name, str(n_classes)]
+def run(name: str, n_classes: int, n_rows: int = ROWS) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--cell", name, str(n_classes), str(n_rows)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return json.loads(done.stdout.splitlines()[-1])
@@ -154,9 +156,11 @@ def run(name: str, n_classes: int) -> dict[str, Any]:
     return {"refused": lines[-1][:200]}
 
 
-def table(found: dict[tuple[str, int], dict[str, Any]], classes: list[int]) -> None:
+def table(
+    found: dict[tuple[str, int], dict[str, Any]], classes: list[int], n_rows: int = ROWS
+) -> None:
     for n_classes in classes:
-        print(f"\n{n_classes} classes, {ROWS * n_classes} rows")
+        print(f"\n{n_classes} classes, {n_rows * n_classes} rows")
         print(f"  {'':<22}{'error':>8}{'NLL':>8}{'fit s':>9}{'predict s':>11}{'MB':>8}")
         for (name, of), cell in found.items():
             if of != n_classes:
@@ -191,10 +195,12 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for one cell")
     parser.add_argument("--store", type=Path, help="a file of results, to resume from")
     parser.add_argument("--landmarks", action="store_true", help="a thousand classes at once")
-    parser.add_argument("--cell", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--rows", type=int, default=ROWS, help="training rows a class")
+    parser.add_argument("--cell", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.cell:
-        print(json.dumps(measure(arguments.cell[0], int(arguments.cell[1]))))
+        name, n_classes, n_rows = arguments.cell
+        print(json.dumps(measure(name, int(n_classes), int(n_rows))))
         return
     if arguments.landmarks:
         run_landmarks()
@@ -213,14 +219,17 @@ def main() -> None:
                 for (of, m), cell in found.items()
                 if of == name and m < n_classes and cell.get("fit", 0.0) > arguments.limit / 10
             ]
-            cell = {"refused": "not run: too slow"} if slow else run(name, n_classes)
+            cell = (
+                {"refused": "not run: too slow"} if slow else run(name, n_classes, arguments.rows)
+            )
             found[name, n_classes] = cell
             if arguments.store:
                 with arguments.store.open("a") as file:
                     file.write(json.dumps({"method": name, "classes": n_classes, **cell}) + "\n")
     order = {name: place for place, name in enumerate(arguments.methods)}
     wanted = {key: cell for key, cell in found.items() if key[0] in order}
-    table(dict(sorted(wanted.items(), key=lambda one: order[one[0][0]])), arguments.classes)
+    ordered = dict(sorted(wanted.items(), key=lambda one: order[one[0][0]]))
+    table(ordered, arguments.classes, arguments.rows)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Codes of many columns, fitted in blocks: the same answers as without blocks, in less memory."""
 
 import io
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold
 
 import polychotomy as pc
+from polychotomy.kernels import Gaussian, gram
 from polychotomy.pipe import column_blocks, fitting
 
 M = 20
@@ -106,6 +108,55 @@ def test_the_drop_in_has_the_same_attributes_and_files(in_blocks):
             pc.save(blocked, file)
             file.seek(0)
             assert np.array_equal(pc.load(file).predict_proba(NEW), blocked.predict_proba(NEW))
+
+
+@pytest.mark.filterwarnings("ignore:Class.*fewer rows than the 5 folds:UserWarning")
+@pytest.mark.parametrize("case", ["svm", "klr", "weights", "groups"])
+def test_blocks_need_no_gram_matrix_of_all_rows(case, in_blocks, monkeypatch):
+    model, params = CASES[case]
+    in_blocks(False)
+    whole = clone_fit(model, params)
+    in_blocks(True)
+    monkeypatch.setattr(gram, "SMALL_GRAM", 0)
+    monkeypatch.setattr(column_blocks, "TILE", 4)
+    sizes = []
+    gram_of = gram.SharedRows.gram_of
+
+    def counted(self, kernel, rows):
+        sizes.append(len(rows))
+        return gram_of(self, kernel, rows)
+
+    monkeypatch.setattr(gram.SharedRows, "gram_of", counted)
+    monkeypatch.delattr(gram.SharedRows, "gram")
+    blocked = clone_fit(model, params)
+    assert len(sizes) == 15
+    assert max(sizes) <= 8 * 7 < len(Y)
+    # The kernel of a part differs in the last bits from that of all rows.
+    np.testing.assert_allclose(
+        blocked.predict_proba(NEW), whole.predict_proba(NEW), rtol=0, atol=1e-6
+    )
+
+
+def test_blocks_of_large_classes_have_fewer_classes():
+    data = SimpleNamespace(y=np.repeat([0, 1], [300, 5]), rows=np.arange(305))
+    assert column_blocks._tile(data) == gram.SMALL_GRAM // 600
+    data.y[:] = np.arange(305) % 2
+    assert column_blocks._tile(data) == gram.SMALL_GRAM // 306
+    assert column_blocks._tile(SimpleNamespace(y=np.zeros(9000, int), rows=np.arange(9000))) == 2
+
+
+def test_parts_of_a_gram_matrix(monkeypatch):
+    monkeypatch.setattr(gram, "SMALL_GRAM", 0)
+    kernel, rows = Gaussian(0.3), np.array([1, 4, 5, 9])
+    state = gram.SharedRows(X)
+    assert state.between(kernel, rows, rows) is None
+    whole = kernel.between(X, X)
+    np.testing.assert_allclose(state.part(kernel, rows), whole[np.ix_(rows, rows)], rtol=1e-12)
+    some = state.between(kernel, rows[[2, 0]], rows[1:])
+    np.testing.assert_allclose(some, whole[np.ix_(rows[[2, 0]], rows[1:])], rtol=1e-12)
+    assert state.between(kernel, np.array([2]), rows) is None
+    assert state.between(Gaussian(0.4), rows, rows) is None
+    assert not state.has_gram(kernel)
 
 
 def test_a_precomputed_kernel(in_blocks):

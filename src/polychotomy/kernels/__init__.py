@@ -12,7 +12,7 @@ from .distances import (
 from .features import FeatureRows, FeatureSums, Summing, feature_sums
 from .function import Function
 from .gaussian import Gaussian
-from .gram import BLOCK_ENTRIES, SharedRows, check_square, prepare_rows
+from .gram import BLOCK_ENTRIES, SMALL_GRAM, SharedRows, check_square, prepare_rows
 from .landmarks import FeatureBlock, Landmarks, choose_landmarks, refuse_without_landmarks
 from .laplacian import Laplacian
 from .linear import Linear
@@ -25,6 +25,7 @@ from .sigmoid import Sigmoid
 
 __all__ = [
     "BLOCK_ENTRIES",
+    "SMALL_GRAM",
     "Anova",
     "CachedRows",
     "FeatureBlock",

@@ -17,6 +17,9 @@ from .settle import kernel_class
 
 # Blocks of a kernel between new rows and training rows have at most this many numbers.
 BLOCK_ENTRIES = 1 << 23
+# A Gram matrix of more rows is not computed for the sake of a few of them. It has less than the
+# 32 MiB that allocators keep for the next one; pages of larger ones come from the system each time.
+SMALL_GRAM = 2000
 # If the standard deviations of inputs differ by a larger factor, there is a warning.
 SCALE_RATIO = 1e3
 
@@ -35,6 +38,8 @@ class SharedRows:
         # solvers would then treat as exact.
         self.X = X if X.dtype == np.float64 else X.astype(np.float64)
         self._latest: tuple[Kernel, FloatArray] | None = None
+        # The rows of the latest part, and its Gram matrix.
+        self._part: tuple[Kernel, IntArray, FloatArray] | None = None
 
     @cached_property
     def squared_distances(self) -> FloatArray:
@@ -59,6 +64,31 @@ class SharedRows:
     def gram_of(self, kernel: Kernel, rows: IntArray) -> FloatArray:
         """Return the Gram matrix of some rows, without computing that of all rows."""
         return np.ascontiguousarray(kernel.gram_of(self.X, rows), dtype=np.float64)
+
+    def part(self, kernel: Kernel, rows: IntArray, n_threads: int = 1) -> FloatArray:
+        """Return the Gram matrix of some rows, ascending; the latest is kept.
+
+        Note: it is taken from that of all rows if that exists or is small. Blocks of one-vs-one
+        columns need no more: with 10,000 rows the whole matrix and its distances take 1.6 GB, and
+        it takes longer to get that memory than to compute twice as many entries in parts.
+        """
+        if self.has_gram(kernel) or self.X.shape[0] <= SMALL_GRAM:
+            return self.gram(kernel, n_threads)[np.ix_(rows, rows)]
+        # The memory of the part before is given back first.
+        self._part = None
+        self._part = kernel, rows, self.gram_of(kernel, rows)
+        return self._part[2]
+
+    def between(self, kernel: Kernel, rows: IntArray, others: IntArray) -> FloatArray | None:
+        """Return the kernel of rows with others, if the matrix that has it is there."""
+        if self.has_gram(kernel):
+            return self.gram(kernel)[np.ix_(rows, others)]
+        if self._part is None or self._part[0] != kernel:
+            return None
+        _, inside, gram = self._part
+        if not (np.isin(rows, inside).all() and np.isin(others, inside).all()):
+            return None
+        return gram[np.ix_(np.searchsorted(inside, rows), np.searchsorted(inside, others))]
 
     def gram(self, kernel: Kernel, n_threads: int = 1) -> FloatArray:
         """Return the Gram matrix of all rows; only the latest is kept."""

@@ -78,7 +78,8 @@ class FittedKernels:
             for start in range(0, X.shape[0], step):
                 block = slice(start, start + step)
                 scores[block] = self._kernel_with(X[block]) @ self.coefficients
-        return scores + self.biases
+        scores += self.biases
+        return scores
 
     def compressed(self) -> SparseColumns:
         """Return the same machines without inputs and zeros, for `KernelColumns.join`."""
@@ -216,8 +217,7 @@ class KernelColumns:
                 )
             elif within:
                 n_threads = most_threads(len(labels), n_threads, limit)
-                gram = state.gram(kernel, n_threads)
-                rows, solved = self._solve_part(gram, labels, subsets, weights, n_threads)
+                rows, solved = self._solve_part(state, kernel, labels, subsets, weights, n_threads)
             else:
                 solved = self._solve_by_column(
                     state, kernel, labels, subsets, weights, options, limit
@@ -261,7 +261,8 @@ class KernelColumns:
 
     def _solve_part(
         self,
-        gram: FloatArray,
+        state: SharedRows,
+        kernel: Kernel,
         labels: SignArray,
         subsets: Sequence[IntArray],
         weights: FloatArray | None,
@@ -270,11 +271,12 @@ class KernelColumns:
         """Solve on the rows that take part in some column, if most rows do not."""
         rows = np.flatnonzero(labels.any(axis=1))
         if 2 * len(rows) > len(labels):
+            gram = state.gram(kernel, n_threads)
             return None, self.solver.solve(gram, labels, subsets, weights, n_threads)
         place = np.full(len(labels), -1)
         place[rows] = np.arange(len(rows))
         return rows, self.solver.solve(
-            gram[np.ix_(rows, rows)],
+            state.part(kernel, rows, n_threads),
             labels[rows],
             [place[subset][place[subset] >= 0] for subset in subsets],
             None if weights is None else weights[rows],
@@ -363,11 +365,12 @@ class KernelColumns:
         n_jobs: int | None = None,
     ) -> Margins:
         """Return the margins of training rows, from the Gram matrix."""
-        if not state.has_gram(fitted.kernel):
+        gram = state.between(fitted.kernel, rows, fitted.support)
+        if gram is None:
             return self._margins(fitted.scores(state.X[rows]), probability)
-        gram = state.gram(fitted.kernel)[np.ix_(rows, fitted.support)]
         with single_threaded_blas():
-            scores = gram @ fitted.coefficients + fitted.biases
+            scores = gram @ fitted.coefficients
+        scores += fitted.biases
         return self._margins(scores, probability)
 
     def margins(

@@ -25,6 +25,7 @@ from ..calibration import Calibrator
 from ..core.codebook import Codebook
 from ..core.margins import Margins
 from ..core.types import FloatArray, IntArray, SignArray
+from ..kernels import SMALL_GRAM
 from ..kernels.memory import free_memory
 from .folds import Splits
 from .session import Session
@@ -97,7 +98,7 @@ def fit_in_blocks(session: Session, splits: Splits, keep_folds: bool) -> Blocked
     data, calibrator = session.data, session.parts.calibrator
     fold_of = fold_numbers(splits, np.arange(len(data.y)))
     subsets = [data.rows, *(train for train, _ in splits)]
-    blocks = list(column_blocks(data.codebook))
+    blocks = list(column_blocks(data.codebook, _tile(data)))
     machines: list[list[Any]] = [[] for _ in subsets]
     calibrators: list[list[Calibrator]] = [[] for _ in subsets]
     for columns in blocks:
@@ -121,17 +122,23 @@ def fit_in_blocks(session: Session, splits: Splits, keep_folds: bool) -> Blocked
     return BlockedFit(found[0][0], found[1:])
 
 
-def column_blocks(codebook: Codebook) -> Iterator[IntArray]:
+def _tile(data: TrainingSet) -> int:
+    """Return of how many classes the pairs with as many others have a small Gram matrix."""
+    largest = int(np.bincount(data.y[data.rows]).max())
+    return max(2, min(TILE, SMALL_GRAM // (2 * largest)))
+
+
+def column_blocks(codebook: Codebook, tile: int = TILE) -> Iterator[IntArray]:
     """Yield columns that are trained together, with few classes among them."""
     pairs = codebook.pairs
     if pairs is None:
         for start in range(0, codebook.n_columns, MOST_COLUMNS):
             yield np.arange(start, min(start + MOST_COLUMNS, codebook.n_columns))
         return
-    low, high = pairs.min(axis=1) // TILE, pairs.max(axis=1) // TILE
-    tile = low * codebook.n_classes + high
-    order = np.argsort(tile, kind="stable")
-    ends = np.flatnonzero(np.diff(tile[order])) + 1
+    low, high = pairs.min(axis=1) // tile, pairs.max(axis=1) // tile
+    place = low * codebook.n_classes + high
+    order = np.argsort(place, kind="stable")
+    ends = np.flatnonzero(np.diff(place[order])) + 1
     yield from np.split(order, ends)
 
 
