@@ -97,7 +97,7 @@ def tool(n_rows: int) -> None:
             writer.write_table(table)
         writer.close()
         commands = (
-            ["fit", str(path), "--target", "y", "-o", str(model)],
+            ["fit", str(path), "--target", "y", "--time", "none", "-o", str(model)],
             ["predict", str(model), str(path), "-o", str(Path(folder) / "answers.parquet")],
         )
         print(f"{'command':<10}{'rows':>10}{'seconds':>9}{'MB':>7}")
