@@ -6,7 +6,9 @@ Neither the chunks nor the neighbours of a row change its result.
 
 from __future__ import annotations
 
+import atexit
 import math
+import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -33,6 +35,11 @@ NUMERICS_VERSION = 2
 FloatArray = NDArray[np.float64]
 
 LARGEST_PULL = _core.LARGEST_PULL  # of the couplings of one-vs-one and one-vs-rest
+
+# Calls of other threads come back before Python ends: see OpenCalls in bindings.hpp.
+atexit.register(_core.end_calls)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_core.forget_calls)
 
 _CHUNK_ROWS = 65536
 # Coupling for any code takes longer for a row, and other threads may want to be heard.

@@ -2,7 +2,9 @@
 
 #include "bindings.hpp"
 
+#include <chrono>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "code_coupling.hpp"
@@ -38,7 +40,7 @@ void couple_pairs(const Matrix& r, const MatrixOut& p) {
     const Rows rows = pairwise_rows(r, p);
     bool valid;
     {
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         valid = couple(rows);
     }
     require(valid, not_probabilities);
@@ -54,7 +56,7 @@ size_t couple_hastie_tibshirani(const Matrix& r, const MatrixOut& p, const nb::o
     size_t n_unconverged = 0;
     bool valid;
     {
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         valid = polychotomy::couple_hastie_tibshirani(
             rows, {pair_weights, tolerance, max_iterations, pull}, n_unconverged);
     }
@@ -91,7 +93,7 @@ size_t couple_code(const Matrix& r, const SignMatrix& matrix, const MatrixOut& p
     size_t n_unconverged = 0;
     bool valid;
     {
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         valid = polychotomy::couple_code(code, r.data(), r.shape(0), p.data(), n_unconverged);
     }
     require(valid, not_probabilities);
@@ -104,7 +106,7 @@ void couple_one_vs_rest(const Matrix& r, const MatrixOut& p, double pull) {
     require(pull > 0.0 && pull <= largest_pull, "pull must be in (0, 1e-6].");
     bool valid;
     {
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         valid = polychotomy::couple_one_vs_rest(r.data(), r.shape(0), r.shape(1), pull, p.data());
     }
     require(valid, not_probabilities);
@@ -142,7 +144,7 @@ void fit_platt(const Array<const double, 3>& scores, const SignMatrix& labels,
 void max_wins(const Matrix& pairs, const Vector& prior, const MatrixOut& scores) {
     const Rows rows = pairwise_rows(pairs, scores);
     require(prior.shape(0) == rows.n_classes, "prior must have one entry a class.");
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     polychotomy::max_wins(rows.r, rows.n_rows, prior.data(), rows.n_classes, rows.p);
 }
 
@@ -157,12 +159,28 @@ nb::ndarray<nb::numpy, double, nb::ndim<1>> recycled(size_t count) {
     return nb::ndarray<nb::numpy, double, nb::ndim<1>>(data, {count}, owner);
 }
 
+// Lets the calls of other threads end, before Python does; at most this long.
+constexpr auto longest_wait = std::chrono::seconds(10);
+constexpr auto look_interval = std::chrono::milliseconds(1);
+
+void end_calls() {
+    OpenCalls::ending_thread = std::this_thread::get_id();
+    OpenCalls::ending = true;
+    const nb::gil_scoped_release release;
+    const auto last = std::chrono::steady_clock::now() + longest_wait;
+    while (OpenCalls::number > 0 && std::chrono::steady_clock::now() < last)
+        std::this_thread::sleep_for(look_interval);
+}
+
 }    // namespace face
 }    // namespace
 }    // namespace polychotomy
 
 NB_MODULE(_core, module) {
     using namespace polychotomy;
+    module.def("end_calls", &face::end_calls);
+    // In a forked process, which has none of the threads that made them.
+    module.def("forget_calls", [] { OpenCalls::number = 0; });
     module.def("couple_wu_lin_weng", &face::couple_pairs<couple_wu_lin_weng>,
                "r"_a.noconvert(), "p"_a.noconvert());
     module.def("couple_markov", &face::couple_pairs<couple_markov>, "r"_a.noconvert(),

@@ -8,7 +8,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <atomic>
 #include <cstdint>
+#include <thread>
 
 #include "row_lists.hpp"
 
@@ -52,11 +54,42 @@ inline const double* optional_data(const nb::object& given, size_t size,
     return holder.data();
 }
 
+// Calls that have released Python's lock, and whether Python is about to end.
+//
+// Note: while Python ends, it stops every other thread that asks for its lock by unwinding the
+// thread's stack, and C++ aborts the process when that happens in a destructor, where the lock is
+// taken again. So these calls come back before Python ends, and none starts after that.
+struct OpenCalls {
+    static inline std::atomic<int> number{0};
+    static inline std::atomic<bool> ending{false};
+    static inline std::thread::id ending_thread;
+
+    // True if this thread has to end its call; KeyboardInterrupt is then pending.
+    static bool must_end() {
+        if (!ending || std::this_thread::get_id() == ending_thread) return false;
+        PyErr_SetString(PyExc_KeyboardInterrupt, "Python is ending.");
+        return true;
+    }
+};
+
+// Releases Python's lock for as long as it lives.
+class Unlocked {
+    struct Count {
+        Count() {
+            if (OpenCalls::must_end()) throw nb::python_error();
+            ++OpenCalls::number;
+        }
+        ~Count() { --OpenCalls::number; }
+    };
+    Count count_;    // outlives the other: the call is open until the lock is taken again
+    nb::gil_scoped_release release_;
+};
+
 // True if a signal handler has raised something, such as KeyboardInterrupt, which is then pending.
-// Python handles signals in its main thread only; in other threads this is never true.
+// Python handles signals in its main thread only; in others this is true only when Python ends.
 inline bool python_was_interrupted() {
     nb::gil_scoped_acquire acquire;
-    return PyErr_CheckSignals() != 0;
+    return OpenCalls::must_end() || PyErr_CheckSignals() != 0;
 }
 
 // Runs work while other Python threads may run. If it returns false, it was interrupted, and what
@@ -65,7 +98,7 @@ template <class Work>
 void run_interruptible(const Work& work) {
     bool finished;
     {
-        nb::gil_scoped_release release;
+        const Unlocked unlocked;
         finished = work();
     }
     if (!finished) throw nb::python_error();

@@ -52,7 +52,7 @@ void gaussian_of_single_products(const Array<float, 2>& products,
     const SingleGaussianProducts given = {products.data(), products.shape(0), products.shape(1),
                                           row_terms.data(), column_terms.data()};
     // Callers give small blocks, several at a time from threads of their own.
-    nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     lanes_in_use().gaussian.of_single_products(given);
 }
 

@@ -21,7 +21,7 @@ std::int64_t solve_svm_block(const Array<const double, 2>& gram,
     require(lower.shape(0) == n && upper.shape(0) == n && beta.shape(0) == n &&
                 gradient.shape(0) == n,
             "Vectors must have one entry for every row of gram.");
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     return polychotomy::solve_svm_block({gram.data(), n, lower.data(), upper.data(), beta.data(),
                                          gradient.data(), least_curvature, stopping_gap,
                                          max_iterations});
@@ -33,7 +33,7 @@ void subtract_rows(const Array<double, 1>& gradient, const Array<const double, 2
     require(rows.shape(1) == gradient.shape(0), "rows must be as long as gradient.");
     require(places.shape(0) == amounts.shape(0), "places and amounts must be as many.");
     require_rows(places, rows.shape(0));
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     polychotomy::subtract_rows(gradient.data(), gradient.shape(0), rows.data(), places.data(),
                                amounts.data(), places.shape(0));
 }
@@ -45,7 +45,7 @@ void gather_block(const Array<const double, 2>& rows, const RowArray& places,
             "places, columns and block must be of one size.");
     require_rows(places, rows.shape(0));
     require_rows(columns, rows.shape(1));
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     polychotomy::gather_block(rows.data(), rows.shape(1), places.data(), columns.data(), count,
                               block.data());
 }
@@ -55,7 +55,7 @@ void gaussian_of_products(const Array<double, 2>& products, const Array<const do
     require(row_terms.shape(0) == products.shape(0) &&
                 column_terms.shape(0) == products.shape(1),
             "There must be one term for every row and column of products.");
-    nb::gil_scoped_release release;
+    const Unlocked unlocked;
     lanes_in_use().gaussian.of_products({products.data(), products.shape(0), products.shape(1),
                                        row_terms.data(), column_terms.data(), gamma});
 }
