@@ -68,8 +68,8 @@ def fit_method(
     kept, numbers = classes.rows, classes.numbers
     most = len(numbers) if n_rows is None else n_rows
     if len(numbers) > min(most, candidate.tuned_rows or most):
-        order = stratified_order(numbers, np.arange(len(numbers)), random_state)[:most]
-        kept, numbers = kept[order], numbers[order]
+        first = stratified_order(numbers, np.arange(len(numbers)), random_state)[:most]
+        kept, numbers = kept[first], numbers[first]
     labels = classes.labels[numbers]
     inputs = X if np.array_equal(kept, np.arange(len(X))) else rows_of(X, kept)
     weights = None
