@@ -236,9 +236,21 @@ def test_what_was_read_as_missing_is_said():
     assert table.X["n"].isna().tolist() == [False, True, False, True, False]
     assert table.X["word"].isna().tolist() == [True, False, False, False, True]
     (note,) = (note for note in table.notes if note.startswith("Read as missing"))
-    assert "'?' in 'n' (1 rows), 'NA' in 'n' (1 rows)" in note
+    assert "'?' in 'n' (1 row), 'NA' in 'n' (1 row)" in note
     assert "'None' in 'word'" in note
     assert "--missing" in note
+
+
+def test_a_word_among_numbers_is_refused_with_options_that_work():
+    lines = [f"{k}.5,{'ab'[k % 2]}" for k in range(40)]
+    text = "\n".join(["n,kind", *lines, "?,a", "N/A,b", "unknown,a"])
+    with pytest.raises(TableError, match="'unknown' in row 43") as caught:
+        read(text)
+    # --missing takes the place of the usual texts.
+    named = ["?", "N/A", "unknown"]
+    for one in ("--missing '?'", "--missing N/A", "--missing unknown"):
+        assert one in str(caught.value)
+    assert read(text, missing=named).X["n"].isna().sum() == 3
 
 
 def test_markers_can_be_set():

@@ -237,7 +237,8 @@ def test_fit_without_a_method_takes_the_recommendation(commands, small):
 def test_a_model_is_shown_and_documented(commands, small):
     made = commands.run("fit", small, "-t", "Art", "-m", "PWC_PSVM", "-o", "plain.model")
     assert made.code == 0, made.err
-    assert "It was not compared" in commands.run("show", "plain.model").out
+    text = commands.run("show", "plain.model").out
+    assert "It was not compared with others: polychotomy compare does that." in text
     options = ("--time", "20s", "--rare", "merge", "-o", "judged.model")
     made = commands.run("fit", small, "-t", "Art", *options)
     assert made.code == 0, made.err

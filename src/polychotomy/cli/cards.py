@@ -137,7 +137,7 @@ def _text(found: dict[str, Any]) -> str:
     comparison = found["comparison"]
     if comparison is None:
         return "\n".join(
-            [*lines, "", "It was not compared with others: fit without --method does that."]
+            [*lines, "", "It was not compared with others: polychotomy compare does that."]
         )
     lines += ["", f"Judged on rows it had not seen ({comparison['protocol']}):"]
     rows = [row for row in comparison["ranking"] if row["method"] == found["method"]]

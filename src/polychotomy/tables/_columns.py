@@ -227,9 +227,11 @@ class _Place:
         name = self.content.name
         place = int(np.argmax(rows))
         found = str(self.content.texts[self.content.fields[place]])[:40]
+        # --missing takes the place of the usual texts: those that occur must be named again.
+        missing = " ".join(option("missing", text) for text in (*self.content.markers, found))
         raise TableError(
             f"Column {name!r} holds {what}, but {found!r} in row {int(self.index[place]) + 1}; "
-            f"correct it, read it as missing with {option('missing', found)}, or use the column "
+            f"correct it, read it as missing with {missing}, or use the column "
             f"as words with {option('category', name)}."
         )
 

@@ -32,7 +32,9 @@ def _markers(columns: Sequence[Column]) -> list[str]:
     found = [(text, one.name, n) for one in columns for text, n in one.markers.items()]
     if not found:
         return []
-    words = some(found, lambda one: f"{one[0]!r} in {one[1]!r} ({one[2]} rows)", "cases")
+    words = some(
+        found, lambda one: f"{one[0]!r} in {one[1]!r} ({one[2]} row{'s' * (one[2] != 1)})", "cases"
+    )
     example = option("missing", found[0][0])
     return [
         f"Read as missing: {words}. To choose the texts that mean missing, name each: {example}; "
