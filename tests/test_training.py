@@ -53,8 +53,13 @@ def test_without_time_something_is_trained():
     trainer = Trainer(MANY_X, MANY_Y, "scale", {})
     trained = fit_in_time(["POOL"], trainer, Clock(0.01), 2)
     assert trained.rows == 1000
-    assert "without tuning" in trained.said
+    assert f"train POOL: {trained.name} was trained, without tuning, on 1,000" in trained.said
     assert trained.model.score(MANY_X, MANY_Y) > 0.7
+
+
+def test_a_method_may_stand_in_for_itself():
+    trained = fit_in_time(["logistic"], Trainer(X, Y, "scale", {}), Clock(0.0), 1)
+    assert "no time to tune logistic: it was trained, without tuning, on all 150" in trained.said
 
 
 def test_a_mistake_is_not_a_lack_of_time():

@@ -216,8 +216,10 @@ def _last_resort(names: Sequence[str], trainer: Trainer, n_rows: int, n_classes:
     model = fit_method(
         *(name, trainer.X, trainer.y, trainer.preprocessor), n_rows=rows, tuned=False, **options
     )
+    start = f"tune {name}: it" if name == names[0] else f"train {names[0]}: {name}"
+    part = f"all {rows:,}" if rows == n_rows else f"{rows:,} of {n_rows:,}"
     said = (
-        f"There was no time to train {names[0]}: {name} was trained, without tuning, on "
-        f"{rows:,} of {n_rows:,} rows. Allow more with --time."
+        f"There was no time to {start} was trained, without tuning, on {part} rows. Allow more "
+        "with --time."
     )
     return Trained(model, name, rows, said)
