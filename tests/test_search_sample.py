@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
+from scipy.sparse import coo_matrix, csr_matrix
 from sklearn.datasets import make_classification
 
 import polychotomy as pc
@@ -93,3 +93,21 @@ def test_recipes_are_exact_for_few_rows(name):
     two = pc.recipes()[name].classifier(landmarks=None).fit(X[:140], Y[:140])
     np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
     assert type(one.machines_.machine) is type(two.machines_.machine)
+
+
+def test_a_sample_takes_and_refuses_what_all_rows_do():
+    machine = pc.SVM(landmarks="auto")
+    expected = search(machine).fit(csr_matrix(X), Y).decision_function(X)
+    found = search(machine).fit(coo_matrix(X), Y).decision_function(X)
+    np.testing.assert_array_equal(found, expected)
+    found = search(machine).fit(X, Y, sample_weight=1.0)
+    expected = search(machine).fit(X, Y, sample_weight=np.ones(400))
+    np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        search(machine).fit(X[:-1], Y)
+    with pytest.raises(ValueError, match=r"expected \(400,\): one weight a row"):
+        search(machine).fit(X, Y, sample_weight=np.ones(399))
+    with pytest.raises(ValueError, match="zero for every row of class 0"):
+        search(machine).fit(X, Y, sample_weight=np.zeros(400))
+    with pytest.raises(ValueError, match="y has 2 columns"):
+        search(machine).fit(X, np.c_[Y, Y])

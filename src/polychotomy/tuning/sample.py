@@ -7,7 +7,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import check_consistent_length
 
+from ..core.checks import check_sparse, refuse_weightless_classes, weight_array
 from ..core.contents import sample_by_content
 from ..core.rows import AnyRows
 from ..core.types import IntArray
@@ -35,6 +38,18 @@ class Given:
     sample_weight: Any
     fit_params: dict[str, Any]
 
+    def checked(self) -> Given:
+        """Return the same as rows can be drawn from, or refuse what a fit would refuse."""
+        check_sparse(self.X)
+        check_consistent_length(self.X, self.y)
+        X = self.X.tocsr() if issparse(self.X) else self.X
+        weights = self.sample_weight
+        if weights is not None:
+            weights = weight_array(weights, len(self.y))
+            classes, numbers = np.unique(np.asarray(self.y), return_inverse=True)
+            refuse_weightless_classes(weights, np.ravel(numbers), classes)
+        return Given(X, self.y, weights, self.fit_params)
+
     def of_rows(self, rows: IntArray) -> Given:
         """Return the same for some of the rows."""
         n_rows = len(self.y)
@@ -54,6 +69,7 @@ def searches_a_sample(classifier: PolychotomyClassifier, y: Any, most: int | Non
     return (
         hasattr(y, "__len__")
         and len(y) > (most or SEARCH_ROWS)
+        and np.size(y) == len(y)
         and isinstance(machine, KernelMachine)
         and isinstance(machine.landmarks, str)
         and isinstance(classifier.cv, Integral)

@@ -102,7 +102,9 @@ def tune(
         most = plan.max_rows
         own, sampled = given, bool(grid.names) and searches_a_sample(classifier, y, most)
         if sampled:
-            few = given.of_rows(search_rows(given, most=most)) if few is None else few
+            if few is None:
+                given = given.checked()
+                few = given.of_rows(search_rows(given, most=most))
             own, classifier = few, for_search(classifier, len(few.y))
         session = start(classifier, own.X, own.y, own.sample_weight, own.fit_params)
         groups.setdefault((grid, sampled), []).append(Method(name, classifier, session, ties))
