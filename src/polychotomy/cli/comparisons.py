@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -68,6 +69,8 @@ Rare = Annotated[
 ]
 # Limits of fewer than so many times what imports have taken so far are short.
 SHORT_PACES = 5.0
+# A few named methods on a file of fewer bytes need no other process.
+LARGE_FILE = 200_000
 
 
 def add_to(app: typer.Typer) -> None:
@@ -139,7 +142,7 @@ def compare(
       polychotomy compare flowers.csv -t species --cluster tcp://10.0.0.1:8786
     """  # noqa: D301
     limit = seconds_of(time)
-    if cluster is None:
+    if cluster is None and (not methods or is_larger(data, LARGE_FILE)):
         prepare_workers(limit)
     from ..compare import compare_methods
     from ..compare._candidates import choose
@@ -217,6 +220,11 @@ def prepare_workers(limit: float | None) -> None:
     # With less time everything is done in this process.
     if limit is None or limit > SHORT_PACES * (perf_counter() - process_start()):
         start_early(COMPARISONS_NEED)
+
+
+def is_larger(data: str, n_bytes: int) -> bool:
+    """Whether a table comes from a file of more bytes, or from a stream."""
+    return data == "-" or (os.path.isfile(data) and os.path.getsize(data) > n_bytes)
 
 
 def prepare_page() -> None:
