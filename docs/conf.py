@@ -41,6 +41,8 @@ suppress_warnings = ["config.cache"]
 # The types are in the docstrings, in words.
 autodoc_typehints = "none"
 autosummary_generate = True
+# "fit()" beside the page, not "ProbabilisticSVC.fit()", which has no room there.
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 # As in `pycon`, but pages are tested by pytest and shown without their prompts when copied.
