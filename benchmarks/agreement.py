@@ -38,6 +38,7 @@ from typing import Any
 
 import numpy as np
 from _data import GRID, Array, load, one_vs_one, one_vs_rest, squared_distances
+from _table import Table, add_csv_option
 from scipy.linalg import lstsq
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
@@ -232,7 +233,23 @@ def bound(C: float) -> float:
     return 1e-3 if C < LARGEST_C else 1e-2
 
 
-def print_table(records: list[dict[str, Any]]) -> None:
+def by_C(records: list[dict[str, Any]]) -> Table:
+    table = Table(
+        "agreement",
+        "Decision values beside LIBSVM's by `benchmarks/agreement.py`: the largest difference, the "
+        "bound for it, and the largest difference of ours to the exact solution.",
+        ["C", "cells", "bound", "largest difference", "ours to the exact solution"],
+    )
+    for C in GRID:
+        some = [record for record in records if record["C"] == C]
+        exact = f"{largest(some, 'ours_to_exact'):.0e}" if C == LARGEST_C else ""
+        table.add(
+            f"{C:g}", len(some), f"{bound(C):.0e}", f"{largest(some, 'difference'):.0e}", exact
+        )
+    return table
+
+
+def print_table(records: list[dict[str, Any]], folder: Path | None) -> None:
     by_C = " ".join(f"{f'C={C:g}':>8s}" for C in GRID)
     print("Largest difference to LIBSVM; at C = 1000 of both to the exact solution, and its checks")
     print(f"{'data':9s} {'rows':>5s} {'weights':>7s} {'cells':>5s} {'columns':>7s} {by_C}", end="")
@@ -256,6 +273,7 @@ def print_table(records: list[dict[str, Any]]) -> None:
         if r["difference"] > bound(r["C"]) or (r["C"] == LARGEST_C and r["ours_to_exact"] > 1e-5)
     ]
     right = [r for r in missed if r["ours_to_exact"] <= 1e-5]
+    by_C(records).save(folder)
     print(f"\n{len(records)} cells, {len(missed)} of them over the bound;", end=" ")
     print(f"in {len(right)} of these ours is within 1e-5 of the exact solution")
     for record in missed:
@@ -276,6 +294,7 @@ def main() -> None:
     parser.add_argument("--tolerance", type=float, default=1e-7, help="of our SVM")
     parser.add_argument("--limit", type=int, default=10_000_000, help="LIBSVM's iterations")
     parser.add_argument("--results", type=Path, default=Path("agreement.jsonl"))
+    add_csv_option(parser)
     arguments = parser.parse_args()
     done = {tuple(record[k] for k in KEY) for record in read(arguments.results)}
     with threadpool_limits(1), arguments.results.open("a") as file:
@@ -283,7 +302,7 @@ def main() -> None:
             for record in cells_of(name, arguments, done):
                 file.write(json.dumps(record) + "\n")
                 file.flush()
-    print_table(read(arguments.results))
+    print_table(read(arguments.results), arguments.csv)
 
 
 if __name__ == "__main__":

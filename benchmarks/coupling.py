@@ -26,12 +26,21 @@ from collections.abc import Callable
 from time import perf_counter, process_time
 
 import numpy as np
+from _table import Table, add_csv_option
 from threadpoolctl import threadpool_limits
 
 from polychotomy import native as native
 from polychotomy.native import _core
 
 Array = np.ndarray
+OURS = (
+    "Rows coupled per second by `benchmarks/coupling.py`, and the largest difference in p to the "
+    "exact solution."
+)
+THEIRS = (
+    "How many times slower the peers of coupling are on the same rows, by "
+    "`benchmarks/coupling.py`, and their difference to the exact solution."
+)
 
 
 def square(r: Array, n_classes: int) -> Array:
@@ -121,20 +130,21 @@ def timed(function: Callable[[], Array], repeats: int) -> tuple[Array, float]:
     return result, best
 
 
-def report(title: str, n_rows: int, entries: dict[str, Callable[[], Array]], exact: Array) -> None:
-    first = None
-    print(title)
+Figures = dict[str, tuple[float, float]]
+
+
+def speeds(n_rows: int, entries: dict[str, Callable[[], Array]], exact: Array) -> Figures:
+    """Return rows per second of each, and its largest difference to the exact answer."""
+    found = {}
     for name, function in entries.items():
         p, seconds = timed(function, repeats=3)
-        speed = n_rows / seconds
-        first = first or speed
-        print(
-            f"  {name:<38}{speed:>14,.0f} rows/s  ratio {speed / first:>8.4f}"
-            f"  difference {np.abs(p - exact).max():.1e}"
-        )
+        found[name] = n_rows / seconds, float(np.abs(p - exact).max())
+        print(f"  {name:<38}{found[name][0]:>14,.0f} rows/s  difference {found[name][1]:.1e}")
+    return found
 
 
-def run(n_classes: int, n_rows: int) -> None:
+def run(n_classes: int, n_rows: int) -> tuple[Figures, Figures]:
+    """Return rows per second of ours, and how many times slower the peers are."""
     rng = np.random.default_rng(0)
     logits = 3 * rng.standard_normal((n_rows, n_classes * (n_classes - 1) // 2))
     r = np.clip(1 / (1 + np.exp(-logits)), 1e-7, 1 - 1e-7)
@@ -142,61 +152,60 @@ def run(n_classes: int, n_rows: int) -> None:
     print(f"\n{n_classes} classes, {n_rows:,} rows ({few:,} for peers and code coupling)")
     peers = r[:few]
     exact = bordered_system(r, n_classes)
-    report(
-        "Wu, Lin and Weng, ours",
-        n_rows,
-        {
-            "couple_wu_lin_weng": lambda: native.couple_wu_lin_weng(r),
-        },
-        exact,
-    )
-    report(
-        "  the same on fewer rows, with peers",
+    ours = speeds(n_rows, {"Wu-Lin-Weng": lambda: native.couple_wu_lin_weng(r)}, exact)
+    theirs = slower(
         few,
         {
-            "couple_wu_lin_weng": lambda: native.couple_wu_lin_weng(peers),
-            "numpy.linalg.solve, bordered system": lambda: bordered_system(peers, n_classes),
-            "LIBSVM's iteration in NumPy": lambda: libsvm_iteration(peers, n_classes),
+            "ours": lambda: native.couple_wu_lin_weng(peers),
+            "`numpy.linalg.solve` of the bordered systems": lambda: bordered_system(
+                peers, n_classes
+            ),
+            "LIBSVM's iteration, vectorised in NumPy": lambda: libsvm_iteration(peers, n_classes),
         },
         exact[:few],
     )
-    report(
-        "Markov chain, ours",
-        n_rows,
-        {
-            "couple_markov": lambda: native.couple_markov(r),
-        },
-        stationary_distribution(r, n_classes),
-    )
+    chain = stationary_distribution(r, n_classes)
+    ours |= speeds(n_rows, {"Markov chain": lambda: native.couple_markov(r)}, chain)
     exact = native.couple_hastie_tibshirani(r, tolerance=1e-14)[0]
-    report(
-        "Hastie and Tibshirani, ours",
-        n_rows,
-        {
-            "couple_hastie_tibshirani": lambda: native.couple_hastie_tibshirani(r)[0],
-        },
-        exact,
-    )
-    report(
-        "  the same on fewer rows, with its peer",
+    iteration = {"Hastie-Tibshirani": lambda: native.couple_hastie_tibshirani(r)[0]}
+    ours |= speeds(n_rows, iteration, exact)
+    theirs |= slower(
         few,
         {
-            "couple_hastie_tibshirani": lambda: native.couple_hastie_tibshirani(peers)[0],
-            "the plain iteration in NumPy": lambda: hastie_tibshirani_iteration(peers, n_classes),
+            "ours": lambda: native.couple_hastie_tibshirani(peers)[0],
+            "the plain Hastie-Tibshirani iteration in NumPy": lambda: hastie_tibshirani_iteration(
+                peers, n_classes
+            ),
         },
         exact[:few],
     )
     matrix = (2 * np.eye(n_classes) - 1).astype(np.int8)
     p = rng.dirichlet(np.ones(n_classes), size=few)
     noisy = np.clip(p + 0.05 * rng.standard_normal(p.shape), 0, 1)
-    report(
-        "Any code, ours",
-        few,
-        {
-            "couple_code, one-vs-rest": lambda: native.couple_code(noisy, matrix)[0],
-        },
-        native.couple_code(noisy, matrix, tolerance=1e-16)[0],
-    )
+    general = {
+        "any code, the general solver (of one-vs-rest)": lambda: native.couple_code(noisy, matrix)[
+            0
+        ]
+    }
+    ours |= speeds(few, general, native.couple_code(noisy, matrix, tolerance=1e-16)[0])
+    return ours, theirs
+
+
+def slower(n_rows: int, entries: dict[str, Callable[[], Array]], exact: Array) -> Figures:
+    """Return how many times slower than ours the others are, and their differences."""
+    found = speeds(n_rows, entries, exact)
+    own, _ = found.pop("ours")
+    return {name: (own / speed, difference) for name, (speed, difference) in found.items()}
+
+
+def by_classes(name: str, words: str, found: dict[int, Figures], number: str) -> Table:
+    """Print a table with a column for every number of classes."""
+    table = Table(name, words, ["", *(f"{m} classes" for m in found), "difference"])
+    for row in next(iter(found.values())):
+        cells = [figures[row] for figures in found.values()]
+        largest = max(difference for _, difference in cells)
+        table.add(row, *(format(figure, number) for figure, _ in cells), f"{largest:.0e}")
+    return table
 
 
 def one_vs_rest_in_numpy(r: Array) -> Array:
@@ -293,9 +302,13 @@ def scoring_iteration(r: Array, matrix: Array, tolerance: float = 1e-10) -> Arra
     return p
 
 
-def run_many_rows() -> None:
-    print("\nOne-vs-one and random codes, rows per second of processor time")
-    print(f"{'code':<26}{'ours':>12}{'general':>12}{'NumPy':>10}{'ratio':>8}{'difference':>12}")
+def run_many_rows() -> Table:
+    table = Table(
+        "coupling_codes",
+        "Coupling of one-vs-one and of random codes by `benchmarks/coupling.py`: rows per second "
+        "of processor time.",
+        ["", "`CodeCoupling`", "general solver", "NumPy", "times NumPy", "difference"],
+    )
     for n_classes, n_rows, few in (
         (10, 20_000, 1000),
         (26, 5000, 300),
@@ -307,14 +320,12 @@ def run_many_rows() -> None:
         ours, p = rows_a_second(
             lambda r=r: native.couple_hastie_tibshirani(r, tolerance=1e-16, pull=1e-8)[0], n_rows
         )
-        numpy, twin = rows_a_second(
-            lambda r=r[:few], m=n_classes: bradley_terry_iteration(r, m), few
-        )
+        numpy, _ = rows_a_second(lambda r=r[:few], m=n_classes: bradley_terry_iteration(r, m), few)
         general, other = rows_a_second(lambda r=r[:few], m=matrix: native.couple_code(r, m)[0], few)
-        print(
-            f"{f'{n_classes} classes, one-vs-one':<26}{ours:>12,.0f}{general:>12,.0f}"
-            f"{numpy:>10,.0f}{ours / numpy:>8.0f}{np.abs(p[:few] - other).max():>12.1e}"
-            f"  (NumPy {np.abs(p[:few] - twin).max():.1e})"
+        table.add(
+            f"one-vs-one, {n_classes} classes",
+            *(f"{ours:,.0f}", f"{general:,.0f}", f"{numpy:,.0f}", f"{ours / numpy:.0f}"),
+            f"{np.abs(p[:few] - other).max():.0e}",
         )
     for n_classes, n_columns, dont_cares, n_rows, few in (
         (10, 33, False, 4000, 200),
@@ -327,12 +338,14 @@ def run_many_rows() -> None:
         r = noisy_columns(matrix, n_rows)
         ours, p = rows_a_second(lambda r=r, m=matrix: native.couple_code(r, m)[0], n_rows)
         numpy, twin = rows_a_second(lambda r=r[:few], m=matrix: scoring_iteration(r, m), few)
-        kind = "sparse" if dont_cares else "dense"
-        print(
-            f"{f'{n_classes} classes, {n_columns} {kind}':<26}{ours:>12,.0f}{'':>12}"
-            f"{numpy:>10,.0f}{ours / numpy:>8.0f}{'':>12}"
-            f"  (NumPy {np.median(np.abs(p[:few] - twin).max(axis=1)):.1e}, median)"
+        kind = "with don't-cares" if dont_cares else "random columns"
+        # The median: NumPy's is far from converged in some rows.
+        difference = np.median(np.abs(p[:few] - twin).max(axis=1))
+        table.add(
+            f"{n_classes} classes, {n_columns} {kind}",
+            *("", f"{ours:,.0f}", f"{numpy:,.0f}", f"{ours / numpy:.0f}", f"{difference:.0e}"),
         )
+    return table
 
 
 def rows_a_second(function: Callable[[], Array], n_rows: int) -> tuple[float, Array]:
@@ -342,10 +355,15 @@ def rows_a_second(function: Callable[[], Array], n_rows: int) -> tuple[float, Ar
     return n_rows / (process_time() - start), result
 
 
-def run_codes() -> None:
-    print("\nCoupling for any code, thousand rows per second of processor time")
-    print(
-        f"{'classes':>8}{'scalar':>10}{'general':>10}{'NumPy':>10}{'difference':>14}{'(NumPy)':>10}"
+def run_codes() -> Table:
+    table = Table(
+        "coupling_one_vs_rest",
+        "Coupling of one-vs-rest by `benchmarks/coupling.py`: thousand rows per second of "
+        "processor time.",
+        [
+            *("classes", "scalar equation, ours", "scalar equation in NumPy", "general solver"),
+            "difference",
+        ],
     )
     for n_classes, n_rows, few in (
         (26, 100_000, 2000),
@@ -358,31 +376,36 @@ def run_codes() -> None:
         r = np.clip(p + 0.05 * rng.standard_normal(p.shape), 0, 1)
         matrix = (2 * np.eye(n_classes) - 1).astype(np.int8)
         ours, found = rows_a_second(lambda r=r: native.couple_one_vs_rest(r), n_rows)
-        numpy, twin = rows_a_second(lambda r=r: one_vs_rest_in_numpy(r), n_rows)
-        general, difference = np.nan, np.nan
+        numpy, _ = rows_a_second(lambda r=r: one_vs_rest_in_numpy(r), n_rows)
+        beside = ("", "")
         if few:
             some = r[:few]
             general, _ = rows_a_second(lambda s=some, m=matrix: native.couple_code(s, m)[0], few)
             exact = native.couple_code(some, matrix, tolerance=1e-14)[0]
-            difference = np.abs(found[:few] - exact).max()
-        print(
-            f"{n_classes:>8}{ours / 1e3:>10.1f}{general / 1e3:>10.3f}{numpy / 1e3:>10.1f}"
-            f"{difference:>14.1e}{np.abs(found - twin).max():>10.1e}"
-        )
+            beside = (f"{general / 1e3:.3g}", f"{np.abs(found[:few] - exact).max():.0e}")
+        table.add(f"{n_classes:,}", f"{ours / 1e3:,.0f}", f"{numpy / 1e3:,.0f}", *beside)
+    return table
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=100_000, help="rows for 10 classes")
     parser.add_argument("--only-codes", action="store_true", help="only coupling for any code")
+    add_csv_option(parser)
     arguments = parser.parse_args()
     print(f"One thread, lanes for {_core.lanes_in_use()}")
     with threadpool_limits(1):
         if not arguments.only_codes:
-            for n_classes, share in ((3, 4.0), (10, 1.0), (26, 0.2)):
-                run(n_classes, max(10, int(arguments.rows * share)))
-        run_codes()
-        run_many_rows()
+            found = {
+                n_classes: run(n_classes, max(10, int(arguments.rows * share)))
+                for n_classes, share in ((3, 4.0), (10, 1.0), (26, 0.2))
+            }
+            ours = {n_classes: own for n_classes, (own, _) in found.items()}
+            theirs = {n_classes: peers for n_classes, (_, peers) in found.items()}
+            by_classes("coupling", OURS, ours, ",.0f").save(arguments.csv)
+            by_classes("coupling_peers", THEIRS, theirs, ".0f").save(arguments.csv)
+        run_codes().save(arguments.csv)
+        run_many_rows().save(arguments.csv)
 
 
 if __name__ == "__main__":

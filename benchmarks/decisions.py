@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from _table import Table, add_csv_option
 from quality import METHODS, figures, load, partition
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
@@ -134,18 +135,25 @@ def table(options):
     by_set = wide.groupby(level="set").mean()
     counts = wide.groupby(level="set").size()
     print(f"{len(by_set)} sets, {counts.min()} to {counts.max()} partitions; means over the sets\n")
-    print("| method | NLL | error % | cost | area | set size | coverage | cost - POOL |")
-    print(f"|{'---|' * 8}")
+    means = Table(
+        "decisions",
+        "Do better probabilities decide better? By `benchmarks/decisions.py`: means over the sets.",
+        [
+            *("method", "NLL", "error %", "cost", "area", "set size", "coverage"),
+            "cost - POOL",
+        ],
+    )
     methods = sorted(options.methods, key=lambda one: by_set["nll"][one].mean())
     for method in methods:
         mean = {figure: by_set[figure][method].mean() for figure in FIGURES}
         groups = (wide["cost"][method] - wide["cost"]["POOL"]).groupby(level="set")
         error = np.sqrt((groups.var(ddof=1) / groups.size()).sum()) / len(by_set)
-        print(
-            f"| {method} | {mean['nll']:.4f} | {100 * mean['error']:.2f} | {mean['cost']:.4f} "
-            f"| {mean['area']:.4f} | {mean['size']:.3f} | {mean['coverage']:.3f} "
-            f"| {groups.mean().mean():+.4f} +- {error:.4f} |"
+        means.add(
+            *(method, f"{mean['nll']:.4f}", f"{100 * mean['error']:.2f}", f"{mean['cost']:.4f}"),
+            *(f"{mean['area']:.4f}", f"{mean['size']:.3f}", f"{mean['coverage']:.3f}"),
+            f"{groups.mean().mean():+.4f} ± {error:.4f}",
         )
+    means.save(options.csv)
     print("\nMean over the sets of the rank correlation, over the methods, with the NLL:")
     for figure in ("error", "cost", "area", "size"):
         ranks = [
@@ -155,9 +163,14 @@ def table(options):
         # Where all methods have the same figure there is no correlation.
         known = np.array([one for one in ranks if not np.isnan(one)])
         print(f"  {figure}: {known.mean():.2f} (positive on {np.sum(known > 0)} of {len(known)})")
-    print(f"\nCost by set\n\n| set | {' | '.join(methods)} |\n|{'---|' * (1 + len(methods))}")
+    costs = Table(
+        "decisions_by_set",
+        "Cost of decisions by set, by `benchmarks/decisions.py`.",
+        ["set", *methods],
+    )
     for name, row in by_set["cost"].iterrows():
-        print(f"| {name} | " + " | ".join(f"{row[method]:.3f}" for method in methods) + " |")
+        costs.add(name, *(f"{row[method]:.3f}" for method in methods))
+    costs.save(options.csv)
 
 
 def doubts(clf, X):
@@ -178,9 +191,12 @@ def doubts(clf, X):
 
 def disagreement(options):
     """Reject by probability, or by a logistic model that sees the binary machines as well."""
-    print("area under the risk-coverage curve, rejecting by\n")
-    print("| set | probability | and lost pairs, least margin, spread | difference |")
-    print(f"|{'---|' * 4}")
+    table = Table(
+        "decisions_disagreement",
+        "Rejecting by what the binary machines say, by `benchmarks/decisions.py --disagreement`: "
+        "area under the risk-coverage curve.",
+        ["set", "probability", "and lost pairs, least margin, spread", "difference"],
+    )
     differences = []
     for name in options.sets:
         found = []
@@ -209,10 +225,11 @@ def disagreement(options):
             found.append((alone, both))
         alone, both = np.mean(found, axis=0)
         differences.append(np.array(found)[:, 1] - np.array(found)[:, 0])
-        print(f"| {name} | {alone:.4f} | {both:.4f} | {both - alone:+.4f} |", flush=True)
+        table.add(name, f"{alone:.4f}", f"{both:.4f}", f"{both - alone:+.4f}")
     means = np.array([one.mean() for one in differences])
     error = np.sqrt(np.mean([one.var(ddof=1) / len(one) for one in differences]) / len(means))
-    print(f"| all | | | {means.mean():+.4f} +- {error:.4f} |")
+    table.add("all", "", "", f"{means.mean():+.4f} ± {error:.4f}")
+    table.save(options.csv)
     print(f"\nlower with the machines on {np.sum(means < 0)} of {len(means)} sets")
 
 
@@ -225,6 +242,7 @@ def main():
     parser.add_argument("--results", type=Path, default=Path("decisions.jsonl"))
     parser.add_argument("--table", action="store_true", help="print the table and stop")
     parser.add_argument("--disagreement", action="store_true", help="try it, and stop")
+    add_csv_option(parser)
     options = parser.parse_args()
     if "POLYCHOTOMY_DATA" not in os.environ:
         raise SystemExit("Set POLYCHOTOMY_DATA to the folder with the data sets.")

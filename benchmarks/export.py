@@ -3,8 +3,7 @@
 All recipes with probabilities, on three data sets of scikit-learn: trained on a part of the rows,
 exported with the inputs' scaler, and compared on all rows. Processor time, one thread.
 
-    python benchmarks/export.py                   # the table
-    python benchmarks/export.py --csv table.csv   # as a file, for the documentation
+    python benchmarks/export.py
 """
 
 from __future__ import annotations
@@ -12,11 +11,10 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import onnxruntime
-from _table import write_table
+from _table import Table, add_csv_option
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.pipeline import make_pipeline
@@ -100,20 +98,17 @@ def measure(name, data):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--csv", type=Path, help="write the table to this file too")
+    add_csv_option(parser)
     parser.add_argument("--recipes", nargs="*", help="only these")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     with_probabilities = [name for name, one in recipes().items() if one.probabilities]
     names = arguments.recipes or [*with_probabilities, *OTHERS]
-    table = []
-    print(" | ".join(HEAD))
+    table = Table("onnx", WORDS, HEAD)
     for name in names:
         for data in DATA:
-            table.append(measure(name, data))
-            print(" | ".join(str(cell) for cell in table[-1]), flush=True)
-    if arguments.csv:
-        write_table(arguments.csv, WORDS, HEAD, table)
+            table.add(*measure(name, data))
+    table.save(arguments.csv)
 
 
 if __name__ == "__main__":

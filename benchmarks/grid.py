@@ -43,6 +43,7 @@ from typing import Any
 
 import numpy as np
 from _data import GRID, Array, load, squared_distances
+from _table import Table, add_csv_option
 from joblib import Parallel, delayed
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
@@ -51,6 +52,20 @@ from sklearn.svm import SVC
 Folds = list[tuple[Array, Array]]
 DECODERS = {"one_vs_one": "max_wins", "one_vs_rest": "winner_takes_all"}
 N_THREADS = 2
+SEARCHES = {
+    "svc": "`GridSearchCV(SVC)`",
+    "one_vs_one_svc": "`GridSearchCV(OneVsOneClassifier(SVC))`",
+    "one_vs_rest_svc": "`GridSearchCV(OneVsRestClassifier(SVC))`, against our one-vs-rest",
+}
+# What the peers are called in the table.
+NAMES = {
+    **SEARCHES,
+    **{f"{key}_intelex": f"{words}, scikit-learn-intelex" for key, words in SEARCHES.items()},
+    "shared_one_vs_one": "LIBSVM on a Gram matrix shared by hand",
+    "shared_one_vs_rest": "LIBSVM on a Gram matrix shared by hand, against our one-vs-rest",
+    "liquid_one_vs_one": "liquidSVM, all-vs-all",
+    "liquid_one_vs_rest": "liquidSVM, one-vs-all, against our one-vs-rest",
+}
 # Short measurements are repeated in the same process until they took this many seconds together.
 LEAST_SECONDS = 1.0
 
@@ -246,6 +261,24 @@ def run(name: str, n_rows: int, keys: list[str], repeats: int, limit: float) -> 
     return ratios
 
 
+def table_of(ratios: dict[str, dict[str, dict]], n_rows: int) -> Table:
+    """Print the ratios of all sets, and their geometric means."""
+    table = Table(
+        f"grid_{n_rows}",
+        f"The search of C and sigma2 with {n_rows:,} rows, by `benchmarks/grid.py`: the peer's "
+        "time over ours, in brackets its processor time over ours.",
+        ["", *ratios, "geometric mean"],
+    )
+    for key, words in NAMES.items():
+        found = np.array(
+            [[r[f].get(key, np.nan) for f in ("seconds", "processor")] for r in ratios.values()]
+        )
+        if not key.startswith("ours") and not np.isnan(found).all():
+            cells = [*found, np.exp(np.log(found).mean(axis=0))]
+            table.add(words, *(f"{wall:.1f} ({processor:.1f})" for wall, processor in cells))
+    return table
+
+
 def median(measured: list[dict[str, Any]], figure: str) -> float:
     return float(np.median([one[figure] for one in measured]))
 
@@ -270,21 +303,19 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=1800, help="seconds for a measurement")
     parser.add_argument("--measure", choices=list(peers()), help=argparse.SUPPRESS)
     parser.add_argument("--with-score", action="store_true", help=argparse.SUPPRESS)
+    add_csv_option(parser)
     given = parser.parse_args()
     if given.measure:
         peer = peers()[given.measure]
         print(json.dumps(measure(peer, given.data[0], given.rows[0], given.with_score)))
         return
     keys = list(available(given.peers))
-    all_ratios = [
-        run(name, n_rows, keys, given.repeats, given.limit)
+    all_ratios = {
+        (n_rows, name): run(name, n_rows, keys, given.repeats, given.limit)
         for n_rows, name in product(given.rows, given.data)
-    ]
-    print("\nGeometric means of the ratios: seconds, processor")
-    for key in keys:
-        logs = [[np.log(r[f][key]) for f in ("seconds", "processor")] for r in all_ratios]
-        means = np.exp(np.mean(logs, axis=0))
-        print(f"  {key:28s} {means[0]:8.2f} {means[1]:8.2f}")
+    }
+    for n_rows in given.rows:
+        table_of({name: all_ratios[n_rows, name] for name in given.data}, n_rows).save(given.csv)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import os
 import warnings
 
 import numpy as np
+from _table import Table, add_csv_option
 from quality import load
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
@@ -68,14 +69,16 @@ def drawn(X, y, seed, most_new=MOST_NEW):
 
 def mean_of(values):
     values = np.array(values)
-    return f"{values.mean():.4f} +- {values.std(ddof=1) / np.sqrt(len(values)):.4f}"
+    return f"{values.mean():.4f} ± {values.std(ddof=1) / np.sqrt(len(values)):.4f}"
 
 
 def reject(options):
     """Print the error among the answered rows."""
-    print("\nError among answered rows\n")
-    print("| set | classifier | error of all | wanted | found | answered |")
-    print(f"|{'---|' * 6}")
+    table = Table(
+        "guarantees_reject",
+        "The error among answered rows by `benchmarks/guarantees.py`.",
+        ["set", "classifier", "error of all", "wanted", "found", "answered"],
+    )
     for name in SETS:
         X, y = rows_of(name)
         for label, model in MODELS.items():
@@ -90,11 +93,11 @@ def reject(options):
                 everyone.append(wrong.mean())
                 if answered.any():
                     found.append(wrong[answered].mean())
-            print(
-                f"| {name} | {label} | {np.mean(everyone):.3f} | {ERRORS[name]:.2f} "
-                f"| {mean_of(found)} | {np.mean(share):.3f} |",
-                flush=True,
+            table.add(
+                *(name, label, f"{np.mean(everyone):.3f}", f"{ERRORS[name]:.2f}"),
+                *(mean_of(found), f"{np.mean(share):.3f}"),
             )
+    table.save(options.csv)
 
 
 def calibrated(calibration, A, a, seed):
@@ -110,9 +113,14 @@ def calibrated(calibration, A, a, seed):
 
 def sets(options):
     """Print coverage and sizes of sets."""
-    print("\nCoverage of sets\n")
-    print("| set | calibration | method | by class | wanted | coverage | least of a class | size |")
-    print(f"|{'---|' * 8}")
+    table = Table(
+        "guarantees_sets",
+        "The coverage of prediction sets by `benchmarks/guarantees.py`.",
+        [
+            *("set", "rows from", "scores", "by class", *(f"{one:.2f}" for one in COVERAGES)),
+            *("least of a class at 0.90", "size at 0.90"),
+        ],
+    )
     kinds = (("lac", False), ("aps", False), ("raps", False), ("lac", True))
     cells = [(*kind, coverage) for kind in kinds for coverage in COVERAGES]
     for name in SETS:
@@ -131,22 +139,31 @@ def sets(options):
                     inside = sets_of(SCORES[method](p, after, 0.1, 1), thresholds)
                     report = set_report(inside, b, np.arange(p.shape[1]))
                     found[method, by_class, coverage].append(report)
-            for (method, by_class, coverage), reports in found.items():
-                least = np.nanmean([one.class_coverage for one in reports], axis=0).min()
-                size = np.mean([one.mean_size for one in reports])
-                print(
-                    f"| {name} | {calibration} | {method} | {'yes' if by_class else ''} "
-                    f"| {coverage:.2f} | {mean_of([one.coverage for one in reports])} "
-                    f"| {least:.3f} | {size:.2f} |",
-                    flush=True,
+            for method, by_class in kinds:
+                at_90 = found[method, by_class, 0.90]
+                least = np.nanmean([one.class_coverage for one in at_90], axis=0).min()
+                table.add(
+                    *(name, calibration, method, "yes" if by_class else ""),
+                    *(
+                        mean_of([one.coverage for one in found[method, by_class, coverage]])
+                        for coverage in COVERAGES
+                    ),
+                    *(f"{least:.3f}", f"{np.mean([one.mean_size for one in at_90]):.2f}"),
                 )
+    table.save(options.csv)
 
 
 def shift(options):
     """Print the NLL with estimated class frequencies less that with the true ones."""
-    print("\nLabel shift: NLL less that with the true class frequencies\n")
-    print("| set | shift | not adapted | adapted | standard error of an NLL | within one | found |")
-    print(f"|{'---|' * 7}")
+    table = Table(
+        "guarantees_shift",
+        "Shifted class frequencies by `benchmarks/guarantees.py`: NLL less that with the true "
+        "frequencies.",
+        [
+            *("set", "shift", "not adapted", "adapted", "standard error of an NLL"),
+            *("within one", "found"),
+        ],
+    )
     for name in SETS:
         X, y = rows_of(name)
         n_classes = y.max() + 1
@@ -178,11 +195,11 @@ def shift(options):
                 errors.append(nll(told).std() / np.sqrt(500))
                 tested.append(model.shift_.p_value < model.level)
             within = np.mean(np.array(after) < np.array(errors))
-            print(
-                f"| {name} | {kind} | {mean_of(before)} | {mean_of(after)} "
-                f"| {np.mean(errors):.4f} | {within:.2f} | {np.mean(tested):.2f} |",
-                flush=True,
+            table.add(
+                *(name, kind, mean_of(before), mean_of(after)),
+                *(f"{np.mean(errors):.4f}", f"{within:.2f}", f"{np.mean(tested):.2f}"),
             )
+    table.save(options.csv)
 
 
 PARTS = {"reject": reject, "sets": sets, "shift": shift}
@@ -193,6 +210,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--only", choices=list(PARTS), default=None)
+    add_csv_option(parser)
     options = parser.parse_args()
     if "POLYCHOTOMY_DATA" not in os.environ:
         raise SystemExit("Set POLYCHOTOMY_DATA to the folder with the data sets.")

@@ -5,7 +5,7 @@ compiler: alone, to fit a classifier, and with [tool], to run ``polychotomy comp
 are those of the installed files. imbalanced-learn is installed too; AutoGluon is only resolved
 (``pip install --dry-run --report``), and its size is that of the wheels.
 
-    python benchmarks/install.py [--wheel FILE] [--csv TABLE]
+    python benchmarks/install.py [--wheel FILE]
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from urllib.parse import unquote
 from urllib.request import Request, urlopen
 
-from _table import write_table
+from _table import Table, add_csv_option
 
 WORDS = (
     "Fresh environments without a compiler, by `benchmarks/install.py`; seconds of processor time."
@@ -127,7 +127,7 @@ def wheel_size(url: str) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--wheel", type=Path, help="a wheel that is built already")
-    parser.add_argument("--csv", type=Path, help="write the table to this file too")
+    add_csv_option(parser)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         wheel = arguments.wheel
@@ -144,13 +144,10 @@ def main() -> None:
             lambda: install("imbalanced-learn", "imbalanced-learn", None),
             lambda: resolve("autogluon.tabular[all]"),
         ]
-        table = []
-        print(" | ".join(HEAD))
+        table = Table("install", WORDS, HEAD)
         for run in runs:
-            table.append(run())
-            print(" | ".join(table[-1]), flush=True)
-    if arguments.csv:
-        write_table(arguments.csv, WORDS, HEAD, table)
+            table.add(*run())
+    table.save(arguments.csv)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import sys
 from time import perf_counter, process_time
 
 import numpy as np
+from _table import Table, add_csv_option
 
 Array = np.ndarray
 N_CLASSES, SIDE = 10, 28
@@ -119,12 +120,19 @@ def main() -> None:
     parser.add_argument("--memory-limit", type=float, default=4e9)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--child", help=argparse.SUPPRESS)
+    add_csv_option(parser)
     arguments = parser.parse_args()
     if arguments.child:
         return child(arguments.child, arguments.rows, arguments.memory_limit, arguments.jobs)
     print(
         f"{arguments.rows} rows x {SIDE * SIDE} inputs, {N_CLASSES} classes, one-vs-one, "
         f"memory limit {arguments.memory_limit / 1e9:.1f} GB, {arguments.jobs} thread(s)"
+    )
+    table = Table(
+        "large",
+        f"{arguments.rows:,} rows of the shape of MNIST by `benchmarks/large.py`: processor time, "
+        "ours = 1, and peak memory.",
+        ["", "time", "peak", "of it data", "error", "the same predictions as ours"],
     )
     ours = None
     for name in arguments.machines:
@@ -134,15 +142,17 @@ def main() -> None:
             continue
         ours = ours or found
         agreement = np.mean(np.array(found["predicted"]) == np.array(ours["predicted"]))
-        print(
-            f"  {name:8s} {found['seconds']:8.1f} s ({found['wall']:.1f} s by the clock), "
-            f"ratio {found['seconds'] / ours['seconds']:5.2f}, "
-            f"peak {found['peak'] / 1e9:5.2f} GB ({found['before'] / 1e9:.2f} GB before), "
-            f"error {found['error']:.3f}, agreement {agreement:.3f}",
-            flush=True,
+        table.add(
+            name,
+            f"{found['seconds'] / ours['seconds']:.1f}",
+            f"{found['peak'] / 1e9:.2f} GB",
+            f"{found['before'] / 1e9:.2f} GB",
+            f"{100 * found['error']:.1f} %",
+            f"{100 * agreement:.1f} %",
         )
         if name == "ours" and found["peak"] > LIMIT:
             sys.exit(f"ours took {found['peak'] / 1e9:.1f} GB, more than {LIMIT / 1e9:.0f} GB")
+    table.save(arguments.csv)
 
 
 if __name__ == "__main__":

@@ -19,10 +19,15 @@ from itertools import product
 from time import process_time
 
 import numpy as np
+from _table import Table, add_csv_option
 from sklearn.datasets import make_classification
 
 N_CLASSES, N_FEATURES = 4, 20
 LIMITS = (None, 1e7, 1e8)
+WORDS = (
+    "Peak memory above that before the fit, by `benchmarks/memory.py`, and processor time, "
+    "ours with a Gram matrix = 1."
+)
 
 
 def make_machine(name: str, kernel: str, limit: float | None):
@@ -70,9 +75,11 @@ def main() -> None:
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--without-svc", action="store_true")
     parser.add_argument("--repeats", type=int, default=3)
+    add_csv_option(parser)
     arguments = parser.parse_args()
     if arguments.child:
         return child(arguments.child, arguments.kernel, arguments.rows[0], arguments.limit)
+    cells: dict[str, list[str]] = {}
     for n_rows in arguments.rows:
         gram = 8e-6 * n_rows**2
         print(f"{n_rows} rows, {arguments.kernel} kernel, a Gram matrix of {gram:.0f} MB")
@@ -86,12 +93,15 @@ def main() -> None:
             [[(one["seconds"], one["bytes"]) for one in each] for each in rounds], axis=0
         )
         for (name, limit), (seconds, peak) in zip(kinds, found, strict=True):
-            given = "default" if limit is None else f"{limit / 1e6:.0f} MB"
-            print(
-                f"  {name:5s} limit {given:8s} peak + {peak / 1e6:6.0f} MB, "
-                f"ratio {seconds / found[0, 0]:6.2f}",
-                flush=True,
-            )
+            given = "default limit" if limit is None else f"{limit / 1e6:.0f} MB"
+            figures = [f"+{peak / 1e6:.0f} MB", f"{seconds / found[0, 0]:.2f}"]
+            print(f"  {name}, {given}:", *figures, flush=True)
+            cells.setdefault(f"{name}, {given}", []).extend(figures)
+    heads = [(f"{n_rows:,} rows", "time") for n_rows in arguments.rows]
+    table = Table("memory", WORDS, ["", *(head for pair in heads for head in pair)])
+    for name, figures in cells.items():
+        table.add(name, *figures)
+    table.save(arguments.csv)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+from _table import Table, add_csv_option
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.preprocessing import StandardScaler
@@ -151,20 +152,24 @@ def run(options):
             print(name, number, f"{line['pools']['as it is']['nll']:.4f}", flush=True)
 
 
-def table(options):
+def show(options):
     """Print the differences of all pools to the pool as it is, by set and over all sets."""
     lines = [line for line in read(options.results) if line["set"] in options.sets]
     sets = [name for name in options.sets if any(line["set"] == name for line in lines)]
     counts = [sum(line["set"] == name for line in lines) for name in sets]
-    print(f"{len(sets)} sets, {min(counts)} to {max(counts)} partitions; NLL - NLL of the pool\n")
-    print(f"| pool | {' | '.join(sets)} | mean ± standard error | better on | error, points |")
-    print(f"|{'---|' * (len(sets) + 4)}")
+    print(f"{len(sets)} sets, {min(counts)} to {max(counts)} partitions; NLL - NLL of the pool")
+    table = Table(
+        "pool_members",
+        "Pools with fewer and more members by `benchmarks/pool_members.py`: NLL minus that of the "
+        "pool.",
+        ["pool", "NLL", "better on", "error, points", *sets],
+    )
     figure = {key: by_set(lines, sets, key) for key in ("nll", "error", "estimate")}
     base = {key: found["as it is"] for key, found in figure.items()}
     own = [f"{values.mean():.4f}" for values in base["nll"]]
     error = 100 * np.mean([values.mean() for values in base["error"]])
     mean = np.mean([values.mean() for values in base["nll"]])
-    print(f"| as it is: NLL | {' | '.join(own)} | {mean:.4f} | | {error:.2f} % |")
+    table.add("as it is: NLL", f"{mean:.4f}", "", f"{error:.2f} %", *own)
     for pool in figure["nll"]:
         if pool == "as it is":
             continue
@@ -174,11 +179,11 @@ def table(options):
         spread = np.sqrt(sum(gap.var(ddof=1) / len(gap) for gap in gaps)) / len(gaps)
         errors = [new - old for new, old in zip(figure["error"][pool], base["error"], strict=True)]
         points = 100 * np.mean([gap.mean() for gap in errors])
-        cells = " | ".join(f"{gap:+.4f}" for gap in means)
-        print(
-            f"| {pool} | {cells} | {means.mean():+.4f} ± {spread:.4f} "
-            f"| {(means < 0).sum()} of {len(means)} | {points:+.2f} |"
+        table.add(
+            *(pool, f"{means.mean():+.4f} ± {spread:.4f}", f"{(means < 0).sum()} of {len(means)}"),
+            *(f"{points:+.2f}", *(f"{gap:+.4f}" for gap in means)),
         )
+    table.save(options.csv)
     print("\nNLL on the test rows less the pool's own estimate, mean over the sets")
     for pool in [pool for pool in figure["nll"] if pool in ("as it is", "nested")]:
         pairs = zip(figure["nll"][pool], figure["estimate"][pool], strict=True)
@@ -211,10 +216,11 @@ def main():
     parser.add_argument("--results", type=Path, default=Path("pool_members.jsonl"))
     parser.add_argument("--nested", action="store_true", help="try nested selection, too")
     parser.add_argument("--table", action="store_true", help="print the table and stop")
+    add_csv_option(parser)
     options = parser.parse_args()
     if not options.table:
         run(options)
-    table(options)
+    show(options)
 
 
 if __name__ == "__main__":

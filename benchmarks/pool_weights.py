@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from _sets import ALSO_CHOSEN_ON, CHOSEN_ON, CLAIMED_ON
+from _table import Table, add_csv_option
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
@@ -109,29 +110,37 @@ def judged(file):
             yield {"set": name, "pool": pool, "way": way, "nll": nll(q, new_y)}
 
 
-def table(frame, title, sets):
+def show(frame, title, sets):
+    """Print differences to the pool, and return the table."""
     some = frame[frame.set.isin(sets)]
-    if not len(some):
-        return
-    means = some.groupby(["set", "pool", "way"])["nll"].mean().unstack(["pool", "way"])
-    print(f"\n{title}: {len(means)} sets, NLL of the pool {means[BASE].mean():.4f}\n")
     columns = list(dict.fromkeys(some.way))
-    print(f"| members | {' | '.join(columns)} |\n|{'---|' * (1 + len(columns))}")
+    table = Table(
+        f"pool_weights_{title}",
+        f"Ways to combine members on the {some.set.nunique()} sets {title} on: NLL minus that of "
+        "the pool, and the number of sets on which it is lower. By `benchmarks/pool_weights.py`.",
+        ["members", *columns],
+    )
+    if not len(some):
+        return table
+    means = some.groupby(["set", "pool", "way"])["nll"].mean().unstack(["pool", "way"])
+    print(f"\n{title} on: {len(means)} sets, NLL of the pool {means[BASE].mean():.4f}")
     for pool in POOLS:
         cells = [means[pool, way] - means[BASE] for way in columns]
         texts = [f"{x.mean():+.4f} ± {x.std() / len(x) ** 0.5:.4f}, {(x < 0).sum()}" for x in cells]
-        print(f"| {pool} | {' | '.join(texts)} |")
+        table.add(pool, *texts)
+    return table
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
+    add_csv_option(parser)
     options = parser.parse_args()
     files = [file for file in sorted(options.folder.glob("*.npz")) if ".part" not in file.name]
     with threadpool_limits(1):
         frame = pd.DataFrame([line for file in files for line in judged(file)])
-    table(frame, "chosen on", [*CHOSEN_ON, *ALSO_CHOSEN_ON])
-    table(frame, "claimed on", CLAIMED_ON)
+    for title, sets in (("chosen", [*CHOSEN_ON, *ALSO_CHOSEN_ON]), ("claimed", CLAIMED_ON)):
+        show(frame, title, sets).save(options.csv)
 
 
 if __name__ == "__main__":

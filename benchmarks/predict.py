@@ -14,6 +14,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from _table import Table, add_csv_option
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
@@ -25,6 +26,10 @@ from polychotomy import (
     KernelLogisticRegression,
     PolychotomyClassifier,
     ProbabilisticSVC,
+)
+
+WORDS = (
+    "Rows predicted per second by `benchmarks/predict.py`, as a ratio to `SVC(probability=True)`."
 )
 
 
@@ -41,6 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000, help="rows to predict (20000)")
     parser.add_argument("--repeats", type=int, default=5, help="runs of each (5)")
+    add_csv_option(parser)
     options = parser.parse_args()
     X, y = load_digits(return_X_y=True)
     X = X / 16.0
@@ -63,8 +69,10 @@ def main() -> None:
             for name, classifier in classifiers.items()
         }
     peer = speeds["SVC(probability=True)"]
+    table = Table("predict", WORDS, ["", "rows per second", "`SVC(probability=True)` = 1"])
     for name, speed in speeds.items():
-        print(f"{name:<30}{speed:>12,.0f} rows/s  {speed / peer:6.2f} times SVC")
+        table.add(name, f"{speed:,.0f}", f"{speed / peer:.2f}")
+    table.save(options.csv)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from time import perf_counter, process_time
 import numpy as np
 import pandas as pd
 from _sets import CHOSEN_ON, CLAIMED_ON, load, partition
-from _table import write_table
+from _table import Table, add_csv_option, write_table
 from pool_cache import differing
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -255,8 +255,9 @@ def table(options):
     for title, sets in (("claimed on", CLAIMED_ON), ("chosen on", CHOSEN_ON)):
         some = wide[wide.index.get_level_values("set").isin(sets)]
         if len(some):
-            print(f"\nSets {title}\n")
-            one_table(some, methods, options)
+            print(f"\nSets {title}")
+            for one in one_table(some, methods, options):
+                one.save(options.csv if title == "chosen on" else None)
 
 
 def verdict(wide, rival):
@@ -305,7 +306,8 @@ def write(options):
     order = ["most_rows", "set", "partition", "method"]
     frame = frame[[*order, *FIGURES, "code"]].sort_values(order).reset_index(drop=True)
     cells = frame.round({figure: 2 if figure == "seconds" else 6 for figure in FIGURES})
-    write_table(KEPT, WORDS, list(frame), cells.itertuples(index=False))
+    rows = cells.itertuples(index=False)
+    write_table(KEPT, WORDS, list(frame), rows, "Each row has the commit that computed it.")
     page = PAGE.read_text()
     before, after = page.split(BEGIN)[0], page.split(END)[1]
     PAGE.write_text(f"{before}{BEGIN}\n{in_docs(frame)}\n{END}{after}")
@@ -351,24 +353,35 @@ def one_table(wide, methods, options):
     print(f"{len(by_set)} sets, {counts.min()} to {counts.max()} partitions, at most ", end="")
     print(f"{options.most_rows} training rows; means over the sets\n")
     base = "POOL" if "POOL" in methods else methods[0]
-    heads = (
-        f"| method | error % | NLL | Brier | calibration | rank by NLL | NLL - {base} | seconds |"
+    means = Table(
+        "quality_means",
+        f"Quality of class probabilities on {len(by_set)} sets by `benchmarks/quality.py`: means "
+        "over the sets.",
+        [
+            *("method", "error %", "NLL", "Brier", "calibration", "rank by NLL", f"NLL - {base}"),
+            "seconds",
+        ],
     )
-    print(f"{heads}\n|{'---|' * 8}")
     for method in sorted(methods, key=lambda one: by_set["nll"][one].mean()):
         mean = {figure: by_set[figure][method].mean() for figure in FIGURES}
         difference = wide["nll"][method] - wide["nll"][base]
         groups = difference.groupby(level="set")
         # Of the mean over the sets, by their scatter: it holds for further sets.
         error = groups.mean().std(ddof=1) / np.sqrt(len(by_set))
-        print(
-            f"| {method} | {100 * mean['error']:.2f} | {mean['nll']:.4f} | {mean['brier']:.4f} "
-            f"| {mean['calibration']:.4f} | {ranks[method]:.2f} "
-            f"| {groups.mean().mean():+.4f} +- {error:.4f} | {mean['seconds']:.1f} |"
+        means.add(
+            *(method, f"{100 * mean['error']:.2f}", f"{mean['nll']:.4f}", f"{mean['brier']:.4f}"),
+            *(f"{mean['calibration']:.4f}", f"{ranks[method]:.2f}"),
+            *(f"{groups.mean().mean():+.4f} ± {error:.4f}", f"{mean['seconds']:.1f}"),
         )
-    print(f"\nNLL by set\n\n| set | {' | '.join(methods)} |\n|{'---|' * (1 + len(methods))}")
+    losses = Table(
+        "quality_by_set",
+        f"Quality of class probabilities on {len(by_set)} sets by `benchmarks/quality.py`: NLL by "
+        "set.",
+        ["set", *methods],
+    )
     for name, row in by_set["nll"].iterrows():
-        print(f"| {name} | " + " | ".join(f"{row[method]:.4f}" for method in methods) + " |")
+        losses.add(name, *(f"{row[method]:.4f}" for method in methods))
+    return means, losses
 
 
 def time(options):
@@ -403,6 +416,7 @@ def main():
     parser.add_argument("--write", action="store_true", help="keep results, write the docs, stop")
     parser.add_argument("--table", action="store_true", help="print the table and stop")
     parser.add_argument("--time", action="store_true", help="time the pools and stop")
+    add_csv_option(parser)
     options = parser.parse_args()
     for stop, act in ((options.time, time), (options.against, against), (options.write, write)):
         if stop:

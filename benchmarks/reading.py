@@ -17,8 +17,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from _table import Table, add_csv_option
 
 from polychotomy.tables import read_table
+
+WORDS = "Reading 200,000 rows by `benchmarks/reading.py`: processor seconds."
 
 
 def plain(n: int) -> pd.DataFrame:
@@ -67,16 +70,18 @@ def seconds(function: Callable[[], object]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=200_000)
-    rows = parser.parse_args().rows
-    print(f"{'table':<12}{'MB':>7}{'pandas':>9}{'ours':>9}{'ratio':>8}")
+    add_csv_option(parser)
+    options = parser.parse_args()
+    table = Table("reading", WORDS, ["table", "MB", "`pandas.read_csv`", "ours", "ratio"])
     with tempfile.TemporaryDirectory() as folder:
-        for name, table in (("mixed", plain), ("export", exported)):
+        for name, rows_of in (("mixed", plain), ("export", exported)):
             path = Path(folder, f"{name}.csv")
-            table(rows).to_csv(path, index=False)
+            rows_of(options.rows).to_csv(path, index=False)
             theirs = seconds(lambda path=path: pd.read_csv(path))
             ours = seconds(lambda path=path: read_table(path, "kind"))
             size = path.stat().st_size / 1e6
-            print(f"{name:<12}{size:>7.1f}{theirs:>9.3f}{ours:>9.3f}{ours / theirs:>8.2f}")
+            table.add(name, f"{size:.1f}", f"{theirs:.3f}", f"{ours:.3f}", f"{ours / theirs:.1f}")
+    table.save(options.csv)
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ from time import perf_counter
 
 import _sets
 import numpy as np
+from _table import Table, add_csv_option
 from sklearn.model_selection import StratifiedShuffleSplit
 from threadpoolctl import threadpool_limits
 
@@ -148,6 +149,12 @@ def run(options):
             )
 
 
+WORDS = (
+    "What `compare` recommends beside the best single method, by `benchmarks/recommendation.py`: "
+    "NLL on the test parts."
+)
+
+
 def read(file):
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
@@ -215,12 +222,13 @@ def table(options):
     groups = {name: group for name, group in groups.items() if group}
     print(f"\nNLL on the test parts, {options.inner} inner splits, at most {MOST_ROWS} rows\n")
     heads = (
-        *("set", "splits", "recommended", "NLL of it", "best single method", "NLL of it"),
+        *("set", "splits", "recommended", "its NLL", "best single method", "its NLL"),
         *("difference ± standard error", "within one", "errors %"),
     )
-    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    shown = Table("recommendation", WORDS, heads)
     for name, group in groups.items():
-        print(f"| {name} | {' | '.join(summary(group))} |")
+        shown.add(name, *summary(group))
+    shown.save(options.csv)
     for name, group in groups.items():
         print(f"\n{name}: " + ", ".join(means(group)))
 
@@ -275,6 +283,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, help="threads")
     parser.add_argument("--results", type=Path, default=Path("recommendation.jsonl"))
     parser.add_argument("--table", action="store_true", help="print the table and stop")
+    add_csv_option(parser)
     options = parser.parse_args()
     whole = {"chosen": _sets.CHOSEN_ON, "claimed": _sets.CLAIMED_ON}
     options.sets = [one for name in options.sets for one in whole.get(name, (name,))]

@@ -29,6 +29,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+from _table import Table, add_csv_option
 from sklearn.datasets import load_digits, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
@@ -36,7 +37,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from polychotomy import Codebook, Context, Margins, OneVsOne, OneVsRest, SoftMax
-from polychotomy.decoding.softmax import PAPER_C, choose_strength, class_features, cross_fit
+from polychotomy.decoding.softmax import PAPER_C, choose_strength, class_features
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "decoding"))
 import softmax_twin
@@ -97,7 +98,7 @@ class Cell:
             (np.flatnonzero(self.fold != k), np.flatnonzero(self.fold == k)) for k in range(5)
         ]
         folds = [(train, test, self.fold[train]) for train, test in splits]
-        return cross_fit(SoftMax(), self.codebook, scores, self.y, None, folds, n_threads)
+        return SoftMax().cross_fit(self.codebook, scores, self.y, None, folds, n_threads)
 
     def contexts(self) -> list[Context]:
         """Return what there is to learn from outside of each fold."""
@@ -154,7 +155,7 @@ def timed(
     return best, result
 
 
-def line(one_cell: Cell) -> str:
+def figures(one_cell: Cell) -> list[str]:
     contexts = one_cell.contexts()
     own, _ = timed(one_cell.fit, 5)
     old, (C, p) = timed(lambda: in_numpy(contexts[0]))
@@ -162,33 +163,40 @@ def line(one_cell: Cell) -> str:
     assert C == fitted.C_
     difference = np.abs(fitted.decode(contexts[0].held_out.mean) - p).max()
     peer, _ = timed(lambda: scikit_learn(contexts))
-    text = f"{1e3 * own:8.0f} ms {5 * old / own:8.1f}x {difference:8.0e} {peer / own:12.1f}x"
     one, _ = timed(lambda: one_cell.fit(8, 1), 3, perf_counter)
     two, _ = timed(lambda: one_cell.fit(8, 2), 3, perf_counter)
-    return text + f" {one / two:10.2f}x"
+    times = [f"{5 * old / own:.0f}", f"{peer / own:.0f}", f"{one / two:.1f}"]
+    return [f"{1e3 * own:.0f} ms", *times, f"{difference:.0e}"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=500)
     parser.add_argument("--data", default=None)
+    add_csv_option(parser)
     arguments = parser.parse_args()
     softmax_twin.TOLERANCE = 1e-9
     sets = {"mixture": mixture, "digits": digits}
     if arguments.data:
         sets = {Path(arguments.data).name.split(".")[0]: lambda n: from_file(arguments.data, n)}
-    print(
-        f"{'data':>10s} {'code':>12s} {'weights':>7s} {'ours':>11s} {'NumPy':>9s} {'differ':>8s}",
-        end="",
+    table = Table(
+        "softmax",
+        "The 625 soft-max fits of a cell of a search by `benchmarks/softmax.py`: processor time "
+        "of peers over ours, what a second thread gains, and the largest difference in p to "
+        "NumPy's.",
+        [
+            *("data", "code", "weights", "ours", "NumPy", "`LogisticRegression`", "2 threads"),
+            "difference",
+        ],
     )
-    print(f" {'scikit-learn':>13s} {'2 threads':>11s}")
     for name, load in sets.items():
         X, y = load(arguments.rows)
         for one_vs_rest in (False, True):
             one_cell = cell(X, y, one_vs_rest)
             book = one_cell.codebook
             n_weights = book.n_classes * (2 if one_vs_rest else book.n_classes)
-            print(f"{name:>10s} {book.name:>12s} {n_weights:7d} {line(one_cell)}", flush=True)
+            table.add(name, book.name, n_weights, *figures(one_cell))
+    table.save(arguments.csv)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ from time import process_time
 
 import numpy as np
 from _data import Array, load
+from _table import Table, add_csv_option
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -237,14 +238,23 @@ def run_cell(task: str, problem: tuple, slow_rows: int, repeats: int) -> dict[st
     return medians
 
 
-def print_growth(task: str, cell: str, by_rows: dict[int, dict[str, float]]) -> None:
-    exponents = []
-    for name in TASKS[task]:
-        rows = [n for n in by_rows if name in by_rows[n]]
-        if len(rows) > 1:
-            logs = np.log([by_rows[n][name] for n in rows])
-            exponents.append(f"{name} {np.polyfit(np.log(rows), logs, 1)[0]:.2f}")
-    print(f"{task}, C:sigma2 {cell}, growth: {', '.join(exponents)}\n", flush=True)
+def add_rows(table: Table, title: str, by_rows: dict[int, dict[str, float]]) -> None:
+    """Add a row for every peer: its time over ours, and how both grow."""
+    own = growth(by_rows, "ours")
+    for name in {name: None for times in by_rows.values() for name in times if name != "ours"}:
+        ratios = [
+            f"{times[name] / times['ours']:.2g}" if name in times else ""
+            for times in by_rows.values()
+        ]
+        table.add(f"{title}: {name}", *ratios, growth(by_rows, name), own)
+
+
+def growth(by_rows: dict[int, dict[str, float]], name: str) -> str:
+    rows = [n for n in by_rows if name in by_rows[n]]
+    if len(rows) < 2:
+        return ""
+    slope = np.polyfit(np.log(rows), np.log([by_rows[n][name] for n in rows]), 1)[0]
+    return f"n^{slope:.2f}"
 
 
 def main() -> None:
@@ -257,7 +267,14 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--data", default=None)
     parser.add_argument("--repeats", type=int, default=3)
+    add_csv_option(parser)
     given = parser.parse_args()
+    table = Table(
+        "solve",
+        "One binary problem by `benchmarks/solve.py`: the peer's processor time over ours, and how "
+        "times grow with the rows.",
+        ["", *(f"{n_rows:,} rows" for n_rows in given.rows), "grows as", "ours"],
+    )
     print(f"{'machine':18s} {'rows':>6s} {'C':>6s} {'sigma2':>6s}  {'':20s}{'time':>11s}", end="")
     print(f" {'ratio':>8s}  difference")
     for task in given.tasks:
@@ -267,7 +284,8 @@ def main() -> None:
             for n_rows in given.rows:
                 X, y = first_class(given.data, n_rows) if given.data else waveforms(n_rows)
                 by_rows[len(y)] = run_cell(task, (X, y, C, sigma2), given.slow_rows, given.repeats)
-            print_growth(task, cell, by_rows)
+            add_rows(table, f"{task}, C = {C:g}, sigma2 = {sigma2:g}", by_rows)
+    table.save(given.csv)
 
 
 if __name__ == "__main__":

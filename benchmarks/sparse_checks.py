@@ -11,10 +11,16 @@ from statistics import median
 from time import process_time
 
 import numpy as np
+from _table import Table, add_csv_option
 from scipy.sparse import random_array
 
 from polychotomy import SVM, PolychotomyClassifier
 from polychotomy.core.checks import check_sparse
+
+WORDS = (
+    "What checking the structure of sparse inputs costs, by `benchmarks/sparse_checks.py`: "
+    "its share of the processor time of `fit` and `predict_proba`."
+)
 
 
 def seconds(function: Callable[[], object], repeats: int) -> float:
@@ -31,8 +37,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[2000, 20000])
     parser.add_argument("--columns", type=int, default=5000)
     parser.add_argument("--repeats", type=int, default=3)
+    add_csv_option(parser)
     options = parser.parse_args()
-    print(f"{'rows':>8}{'entries':>10}{'of fit':>10}{'of predict_proba':>18}")
+    table = Table("sparse_checks", WORDS, ["rows", "entries", "of `fit`", "of `predict_proba`"])
     for n_rows in options.rows:
         rng = np.random.default_rng(0)
         X = random_array((n_rows, options.columns), density=0.01, rng=rng, format="csr")
@@ -41,7 +48,8 @@ def main() -> None:
         check = seconds(lambda X=X: check_sparse(X), options.repeats)
         fit = seconds(lambda X=X, y=y, clf=clf: clf.fit(X, y), 1)
         ask = seconds(lambda X=X, clf=clf: clf.predict_proba(X), options.repeats)
-        print(f"{n_rows:>8}{X.nnz:>10}{check / fit:>10.2%}{check / ask:>18.2%}")
+        table.add(f"{n_rows:,}", f"{X.nnz:,}", f"{check / fit:.3%}", f"{check / ask:.1%}")
+    table.save(options.csv)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+from _table import Table, add_csv_option
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.multiclass import OneVsOneClassifier
@@ -99,12 +100,22 @@ def main() -> None:
     parser.add_argument("--n-jobs", type=int, default=2)
     parser.add_argument("--peers", choices=["none", "coarse", "both"], default="both")
     parser.add_argument("--repeats", type=int, default=3, help="of what takes a few seconds only")
+    add_csv_option(parser)
     options = parser.parse_args()
     # Both sides are warm: modules imported, the processes of joblib there.
     few = [part[:60] for part in training_part("waveform")]
     ours(*few, METHODS, 1)
     grid_search(SVC(), "", *few, options.n_jobs, both=False)
     print("seconds; ratios are scikit-learn's time over ours, in this run")
+    table = Table(
+        "sweep",
+        "Twelve methods at once by `benchmarks/sweep.py`: scikit-learn's time over ours.",
+        [
+            "set and rows",
+            "coarse `GridSearchCV(SVC)` / our seven SVM methods, both steps",
+            "SVC, OneVsOne(SVC) and calibrated SVC / all our twelve, both steps",
+        ],
+    )
     for name in options.sets:
         X, y = training_part(name)
         without, coarse = alternating(X, y, options)
@@ -115,7 +126,8 @@ def main() -> None:
         report_stages(sweep)
         if options.peers == "none":
             continue
-        print(f"    GridSearchCV(SVC), coarse step      {coarse:8.2f}  {coarse / without:6.2f}x")
+        print(f"    GridSearchCV(SVC), coarse step      {coarse:8.2f}")
+        third = ""
         if options.peers == "both":
             _, total = grid_search(SVC(), "", X, y, options.n_jobs, both=True)
             pairs = grid_search(
@@ -124,9 +136,10 @@ def main() -> None:
             calibrated = CalibratedClassifierCV(SVC(), ensemble=False)
             platt = grid_search(calibrated, "estimator__", X, y, options.n_jobs, both=True)
             three = total + pairs[1] + platt[1]
-            print(
-                f"    SVC, OneVsOne, Calibrated, both     {three:8.2f}  {three / all_twelve:6.1f}x"
-            )
+            print(f"    SVC, OneVsOne, Calibrated, both     {three:8.2f}")
+            third = f"{three / all_twelve:.1f}"
+        table.add(f"{name} {len(y):,}", f"{coarse / without:.1f}", third)
+    table.save(options.csv)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,14 @@ all. Prints means over the partitions, and paired differences with their standar
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from _table import Table, add_csv_option
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.preprocessing import StandardScaler
@@ -33,6 +34,10 @@ METHODS = {
     "shrunk soft-max": {"calibrator": "none", "decoder": "shrunk_soft_max"},
 }
 N_PARTITIONS, MOST_ROWS, MOST_TEST_ROWS = 10, 800, 3000
+WORDS = (
+    "Platt and coupling with and without tempering by `benchmarks/tempering.py`: NLL, and "
+    "differences to the first column."
+)
 
 
 def load(name):
@@ -70,9 +75,9 @@ def losses(X, y, new_X, new_y):
     return found
 
 
-def main(names):
+def main(names, folder):
     warnings.simplefilter("ignore")
-    print(f"{'':<14}{'plain':>10}" + "".join(f"{name:>20}" for name in list(METHODS)[1:]))
+    table = Table("tempering", WORDS, ["set", *METHODS])
     means, better, clearly = [], 0, 0
     for name in names:
         nll = np.array([losses(*partition) for partition in partitions(*load(name))])
@@ -82,12 +87,15 @@ def main(names):
         better += difference[:, 0].mean() < 0
         clearly += difference[:, 0].mean() < -2 * error[0]
         pairs = zip(difference.mean(axis=0), error, strict=True)
-        cells = "".join(f"{mean:>+10.4f} +- {e:.4f}" for mean, e in pairs)
-        print(f"{name:<14}{nll[:, 0].mean():>10.4f}{cells}", flush=True)
-    print(f"{'mean NLL':<14}{np.mean(means, axis=0)[0]:>10.4f}", end="")
-    print("".join(f"{mean:>20.4f}" for mean in np.mean(means, axis=0)[1:]))
+        table.add(name, f"{nll[:, 0].mean():.4f}", *(f"{mean:+.4f} ± {e:.4f}" for mean, e in pairs))
+    table.add("mean", *(f"{mean:.4f}" for mean in np.mean(means, axis=0)))
+    table.save(folder)
     print(f"tempered is lower on {better} of {len(names)} sets, by two errors on {clearly}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or SETS)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sets", nargs="*", default=SETS)
+    add_csv_option(parser)
+    options = parser.parse_args()
+    main(options.sets, options.csv)

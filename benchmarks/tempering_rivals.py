@@ -22,6 +22,7 @@ from time import process_time
 import numpy as np
 import pandas as pd
 from _sets import CHOSEN_ON, CLAIMED_ON, load
+from _table import Table, add_csv_option
 from sklearn.base import clone
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -166,17 +167,35 @@ def read(file):
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
+def by_rows(frame, group):
+    """Print the mean NLL by the rows that calibrators see, and the gain over SMS."""
+    methods = ["none", *PEERS, *OURS]
+    table = Table(
+        "tempering_rivals",
+        "Calibrators of any classifier by `benchmarks/tempering_rivals.py`: mean NLL on the sets "
+        f"{group} on, by the rows they learn from.",
+        ["rows", *methods, "minus SMS"],
+    )
+    for size, some in frame.groupby("size"):
+        gains = (some.StructuredTempering - some.sms).groupby(some.set).mean()
+        error = gains.std() / len(gains) ** 0.5
+        better = f"{(gains < 0).sum()} of {len(gains)}"
+        means = (f"{some[method].mean():.4f}" for method in methods)
+        table.add(f"{size:,}", *means, f"{gains.mean():+.4f} ± {error:.4f}, {better}")
+    return table
+
+
 def table(options):
     """Print means by size, differences over the sets, and how often calibrating hurts."""
     frame = pd.DataFrame(read(options.folder / "results.jsonl"))
     # A set with fewer rows than two sizes has the same cell twice.
     frame = frame.drop_duplicates(["set", "base", "n"]).dropna(subset=["none", *OURS, *PEERS])
-    for group, sets in (("claimed on", CLAIMED_ON), ("chosen on", CHOSEN_ON)):
+    for group, sets in (("claimed", CLAIMED_ON), ("chosen", CHOSEN_ON)):
         some = frame[frame.set.isin(sets)]
         if not len(some):
             continue
-        print(f"\n{group}: {some.set.nunique()} sets, {len(some)} cells; mean NLL by rows")
-        print(some.groupby("size")[["none", *PEERS, *OURS]].mean().round(4).T.to_string())
+        print(f"\n{group} on: {some.set.nunique()} sets, {len(some)} cells; mean NLL by rows")
+        by_rows(some, group).save(options.csv if group == "claimed" else None)
         for other in ("none", *PEERS, "Tempering"):
             by_set = (some.StructuredTempering - some[other]).groupby(some.set).mean()
             error = by_set.std() / len(by_set) ** 0.5
@@ -194,6 +213,7 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sets", nargs="+", default=[*CHOSEN_ON, *CLAIMED_ON])
     parser.add_argument("--table", action="store_true", help="print the table and stop")
+    add_csv_option(parser)
     options = parser.parse_args()
     if not options.table:
         run(options)

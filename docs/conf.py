@@ -41,6 +41,8 @@ suppress_warnings = ["config.cache"]
 # The types are in the docstrings, in words.
 autodoc_typehints = "none"
 autosummary_generate = True
+# "fit()" beside the page, not "ProbabilisticSVC.fit()", which has no room there.
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 # As in `pycon`, but pages are tested by pytest and shown without their prompts when copied.
@@ -114,7 +116,17 @@ def _copy_mathjax(app, error):
 
 def _skip_member(app, what, name, value, skip, options):
     # Made by scikit-learn for every estimator, with references into its own documentation.
-    return True if name.startswith("set_") and name.endswith("_request") else skip
+    if name.startswith("set_") and name.endswith("_request"):
+        return True
+    # What a named tuple has from Python's.
+    owner = getattr(value, "__objclass__", None)
+    return True if owner is not None and owner.__module__ == "builtins" else skip
+
+
+def _without_references(app, what, name, value, options, lines):
+    # Inherited docstrings lead to pages of scikit-learn's documentation.
+    if not (getattr(value, "__module__", None) or "polychotomy").startswith("polychotomy"):
+        lines[:] = [re.sub(r":\w+:`~?([^<`]+?)(?:\s*<[^>]*>)?`", r"\1", line) for line in lines]
 
 
 def _keep_underscores(app, what, name, value, options, lines):
@@ -125,8 +137,9 @@ def _keep_underscores(app, what, name, value, options, lines):
 def setup(app):
     """Write the pages that are made from the library and from its results."""
     api_pages.write(HERE / "api")
-    result_pages.write(HERE / "generated", HERE / "results", ROOT / "benchmarks" / "results")
+    result_pages.write(HERE / "generated", HERE / "results")
     app.connect("source-read", other_pages.complete)
     app.connect("autodoc-skip-member", _skip_member)
+    app.connect("autodoc-process-docstring", _without_references, priority=100)
     app.connect("autodoc-process-docstring", _keep_underscores, priority=900)
     app.connect("build-finished", _copy_mathjax)

@@ -1,4 +1,4 @@
-"""Pages made from committed CSV files: the studies' results, and the benchmarks' tables."""
+"""Pages of the studies' results, made from the committed CSV files."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ MOST_RANKED = 14
 Means = dict[str, dict[str, list[float]]]
 
 
-def write(folder: Path, studies: Path, benchmarks: Path) -> None:
-    """Write a page for every study and one for all benchmarks."""
+def write(folder: Path, studies: Path) -> None:
+    """Write a page for every study."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     names = []
@@ -33,7 +33,6 @@ def write(folder: Path, studies: Path, benchmarks: Path) -> None:
     text = "# Results from the committed files\n\nMeans over the partitions, computed from the CSV "
     text += "files when this site is built.\n\n```{toctree}\n" + "\n".join(names) + "\n```\n"
     (folder / "results.md").write_text(text, encoding="utf-8")
-    (folder / "benchmarks.md").write_text(_benchmarks(benchmarks), encoding="utf-8")
 
 
 def _read(path: Path) -> list[dict[str, str]]:
@@ -105,16 +104,3 @@ def _ranks(values: Means, path: Path) -> str | None:
     display.figure_.savefig(path, dpi=110)
     plt.close(display.figure_)
     return path.name
-
-
-def _benchmarks(folder: Path) -> str:
-    """Return all benchmark tables; a line that begins with # in a file is its description."""
-    lines = ["# Benchmark tables", "", "Tables that scripts of `benchmarks/` have written.", ""]
-    for path in sorted(folder.glob("*.csv")):
-        text = path.read_text("utf-8").splitlines()
-        words = [line.removeprefix("#").strip() for line in text if line.startswith("#")]
-        rows = list(csv.reader(line for line in text if not line.startswith("#")))
-        lines += [f"## {path.stem.replace('_', ' ')}", "", *words, ""]
-        lines += ["| " + " | ".join(rows[0]) + " |", "|---" * len(rows[0]) + "|"]
-        lines += ["| " + " | ".join(row) + " |" for row in rows[1:]] + [""]
-    return "\n".join(lines)

@@ -19,7 +19,7 @@ X, progression = load_diabetes(return_X_y=True)
 stages = ["mild", "moderate", "severe", "very severe"]
 y = np.searchsorted(np.quantile(progression, [0.25, 0.5, 0.75]), progression)
 
-fig, axes = plt.subplots(1, 3, figsize=(11, 4), sharey=True, layout="constrained")
+fig, axes = plt.subplots(1, 3, figsize=(11, 4.8), sharey=True, layout="constrained")
 machine = KernelLogisticRegression(C=1.0, kernel="linear")
 for ax, code in zip(axes, ("ordinal", "one_vs_one", "one_vs_rest"), strict=True):
     clf = PolychotomyClassifier(machine, code=code)
@@ -31,7 +31,7 @@ for ax, code in zip(axes, ("ordinal", "one_vs_one", "one_vs_rest"), strict=True)
         ax.text(j, i, count, ha="center", va="center", color="white" if count > 55 else "black")
     machines = 3 if code == "ordinal" else 6 if code == "one_vs_one" else 4
     ax.set_title(f"{code.replace('_', ' ')}, {machines} machines\n{steps:.2f} steps off on average")
-    ax.set_xticks(range(4), stages, rotation=30)
+    ax.set_xticks(range(4), [stage.replace(" ", "\n") for stage in stages])
     ax.set_yticks(range(4), stages)
 axes[0].set_ylabel("true stage")
 plt.show()

@@ -23,8 +23,8 @@ fig, axes = plt.subplots(1, 2, figsize=size, sharey=True, layout="constrained")
 axes[0].plot([row["error"] for row in rows], names, "o", color="#3f90da")
 nll = [float("nan") if row["nll"] is None else row["nll"] for row in rows]
 axes[1].plot(nll, names, "o", color="#ffa90e")
-axes[0].set_xlabel("error")
+axes[0].set(xlabel="error", xscale="log")
 axes[1].set(xlabel="negative log-likelihood", xscale="log")
 for ax in axes:
-    ax.grid(axis="y", alpha=0.3)
+    ax.grid(alpha=0.3)
 plt.show()

@@ -21,7 +21,8 @@ def triangle(ax, title):
     for name, corner, side in zip("ABC", CORNERS, [(-1, -1), (1, -1), (0, 1)], strict=True):
         place = {"textcoords": "offset points", "ha": "center", "va": "center"}
         ax.annotate(name, corner, 10 * np.array(side), **place)
-    ax.set(title=title, aspect="equal")
+    ax.set_title(title, pad=14)
+    ax.set_aspect("equal")
     ax.axis("off")
 
 

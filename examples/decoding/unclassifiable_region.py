@@ -13,16 +13,18 @@ from polychotomy import SVM, PolychotomyClassifier
 
 # Three long clouds that stand around the middle like the blades of a fan.
 y = np.repeat(np.arange(3), 50)
-angle = 2 * np.pi * y / 3
-along, across = np.random.default_rng(0).normal(size=(2, 150)) * [[1.6], [0.45]]
+place = 2 * np.pi * y / 3
+blade = place - 1.35
+along, across = np.random.default_rng(0).uniform(-1, 1, size=(2, 150)) * [[2.5], [0.4]]
 X = np.c_[
-    2 + 1.5 * np.cos(angle) - along * np.sin(angle + 0.95) + across * np.cos(angle + 0.95),
-    1.5 + 1.5 * np.sin(angle) + along * np.cos(angle + 0.95) + across * np.sin(angle + 0.95),
+    2 * np.cos(place) + along * np.cos(blade) - across * np.sin(blade),
+    2 * np.sin(place) + along * np.sin(blade) + across * np.cos(blade),
 ]
-votes = PolychotomyClassifier(SVM(kernel="linear"), decoder="max_wins").fit(X, y)
-coupled = PolychotomyClassifier(SVM(kernel="linear"), decoder="pairwise_coupling").fit(X, y)
+svm = SVM(C=10, kernel="linear")
+votes = PolychotomyClassifier(svm, decoder="max_wins").fit(X, y)
+coupled = PolychotomyClassifier(svm, decoder="pairwise_coupling").fit(X, y)
 
-grid = np.stack(np.meshgrid(np.linspace(-2, 6, 400), np.linspace(-3, 6, 400)), axis=-1)
+grid = np.stack(np.meshgrid(np.linspace(-4, 4, 400), np.linspace(-4, 4, 400)), axis=-1)
 points = grid.reshape(-1, 2)
 positive = votes.binary_scores(points) > 0
 counts = np.stack(
@@ -35,21 +37,21 @@ counts = np.stack(
 tied = (counts == 1).all(axis=0).reshape(grid.shape[:2])
 colours = np.array([[0.25, 0.56, 0.85], [1.0, 0.66, 0.05], [0.74, 0.12, 0.0]])
 
-fig, axes = plt.subplots(1, 2, figsize=(10, 4.5), sharey=True, layout="constrained")
-extent = (-2, 6, -3, 6)
+fig, axes = plt.subplots(1, 2, figsize=(10, 5), sharey=True, layout="constrained")
+extent = (-4, 4, -4, 4)
 shown = 1 - 0.45 * (1 - colours[counts.argmax(axis=0)]).reshape(*grid.shape[:2], 3)
 shown[tied] = 0.15
-axes[0].imshow(shown, origin="lower", extent=extent, aspect="auto")
-axes[0].set_title(f"voting: {tied.mean():.1%} of the picture has no winner (black)")
+axes[0].imshow(shown, origin="lower", extent=extent, aspect="equal")
+axes[0].set_title(f"voting: no winner in {tied.mean():.0%} of the picture (dark)")
 p = coupled.predict_proba(points)
 axes[1].imshow(
     1 - 0.6 * (1 - p @ colours).reshape(*grid.shape[:2], 3),
     origin="lower",
     extent=extent,
-    aspect="auto",
+    aspect="equal",
 )
 axes[1].set_title("coupling: colours mixed by the probabilities")
 for ax in axes:
     ax.scatter(*X.T, c=colours[y], s=18, edgecolor="black", lw=0.5)
-    ax.set(xticks=[], yticks=[], xlim=(-2, 6), ylim=(-3, 6))
+    ax.set(xticks=[], yticks=[], xlim=(-4, 4), ylim=(-4, 4))
 plt.show()

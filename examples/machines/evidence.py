@@ -39,7 +39,7 @@ right.set_ylabel("log evidence")
 best = widths[int(np.argmax(evidence))]
 ax.axvline(best, color="#3f90da", lw=1, alpha=0.6)
 handles = [*ax.get_lines()[:2], right.get_lines()[0]]
-ax.legend(handles=handles, loc="upper center")
+ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 1.14), ncols=3)
 plt.show()
 
 # %%

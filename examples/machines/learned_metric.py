@@ -24,7 +24,11 @@ X_train, X_test, y_train, y_test = train_test_split(
     X, wine.target, stratify=wine.target, random_state=0
 )
 metric = LearnedMetric().fit(X_train, y_train)
-FeatureWeightsDisplay.from_estimator(metric, most=20)
+display = FeatureWeightsDisplay.from_estimator(metric, most=20)
+for bar, label in zip(display.ax_.patches, display.ax_.get_yticklabels(), strict=True):
+    if label.get_text().startswith("noise"):
+        bar.set_color("#94a4a2")
+display.ax_.set_title("measurements (blue) and noise (grey)")
 plt.show()
 
 # %%

@@ -34,7 +34,12 @@ for name, clf in methods.items():
     axes[1].plot(sizes, [(p.argmax(axis=1) != y_test).mean() for p in fitted], "o-")
 axes[0].set(xlabel="training rows", ylabel="negative log-likelihood", xscale="log", yscale="log")
 axes[1].set(xlabel="training rows", ylabel="error", xscale="log", ylim=(0, None))
-axes[0].legend()
+for ax in axes:
+    ax.set_xticks(sizes, sizes)
+    ax.xaxis.set_minor_formatter("")
+axes[0].set_yticks([0.05, 0.1, 0.2, 0.5], ["0.05", "0.1", "0.2", "0.5"])
+axes[0].yaxis.set_minor_formatter("")
+axes[1].legend(*axes[0].get_legend_handles_labels())
 plt.show()
 
 # %%

@@ -442,8 +442,8 @@ class ReliabilityDisplay:
     def _legend(self, ax: Any, n_shown: int) -> None:
         if not self.lines_:
             return
-        title = "class (calibration error)"
-        if n_shown < len(self.curves.classes):
+        title = "class (calibration error)" if n_shown else "(calibration error)"
+        if 0 < n_shown < len(self.curves.classes):
             title = f"{n_shown} of {len(self.curves.classes)} classes\n(calibration error)"
         # The confidence, drawn last to lie on top, is named first.
         handles = sorted(self.lines_.values(), key=lambda line: line is not self.lines_.get(None))
