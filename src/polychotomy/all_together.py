@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from .blocks.as_blocks import labels_given
 from .core.checks import check_sparse
 from .core.registry import stored
 from .core.state import Field, Whole
@@ -157,7 +158,9 @@ class AllTogetherSVC(LandmarkScores, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Train on rows of two or more classes.
 
         Parameters
@@ -173,6 +176,7 @@ class AllTogetherSVC(LandmarkScores, ClassifierMixin, BaseEstimator):
         -------
         self : AllTogetherSVC
         """
+        y = labels_given(self, X, y)
         check_parameters(self, _RULES)
         check_sparse(X)
         X, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
