@@ -125,3 +125,12 @@ def test_rivals_are_soft_max_scores_tempered(peer):
     np.testing.assert_allclose(p, quick.tempering_.transform(plain.predict_proba(new)))
     tuned = candidate.make(Conditions()).set_params(grid={"estimator__estimator__C": [1e-3, 1.0]})
     assert tuned.fit(X[:, :3], Y).best_params_ == {"estimator__estimator__C": 1.0}
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 3.0])
+def test_scores_are_within_the_tolerance_in_any_order_of_rows(C):
+    exact = Machine(C=C, tol=1e-5, max_iter=100_000).fit(X, NOISY).class_scores(X)
+    for seed, tol in enumerate([1e-1, 1e-2, 1e-3]):
+        order = np.random.default_rng(seed).permutation(len(X))
+        found = Machine(C=C, tol=tol, max_iter=100_000).fit(X[order], NOISY[order])
+        assert abs(found.class_scores(X) - exact).max() <= tol + 1e-5

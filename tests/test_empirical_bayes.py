@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import polychotomy as pc
+from polychotomy.core import empirical_bayes
 from polychotomy.core.empirical_bayes import (
     FREE_STRENGTH,
     Arrow,
@@ -245,3 +246,24 @@ def test_rounds_end_when_newton_fails_again_and_again():
     fit = fit_shrunk(Broken(np.eye(2), np.zeros(2)), [np.arange(2)])
     assert not fit.converged
     assert Broken.rounds == 2
+
+
+def test_a_slow_fixed_point_is_reached_by_leaps(monkeypatch):
+    groups = [np.arange(40)]
+    rounds, strengths = [], []
+    for leap in (empirical_bayes.LONGEST_LEAP, 0.0):
+        model = Quadratic(np.eye(40), np.linspace(-2, 2, 40))
+        solved = []
+        solve = Dense.solve
+
+        def counted(self, *args, solved=solved, solve=solve):
+            solved.append(1)
+            return solve(self, *args)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(empirical_bayes, "LONGEST_LEAP", leap)
+            patched.setattr(Dense, "solve", counted)
+            strengths.append(fit_shrunk(model, groups).strengths)
+        rounds.append(len(solved))
+    assert 3 * rounds[0] < rounds[1], rounds
+    np.testing.assert_allclose(strengths[0], strengths[1], rtol=1e-3)

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from .blocks.as_blocks import labels_given
 from .core.checks import check_sparse
 from .core.registry import stored
 from .core.state import Field, Whole
@@ -80,9 +81,9 @@ class AllTogetherSVC(LandmarkScores, ClassifierMixin, BaseEstimator):
         The number of landmarks; all rows are, if there are fewer.
     landmark_choice : {"pivoted_cholesky", "uniform", "k_means++"}, default="pivoted_cholesky"
         How landmarks are chosen: by randomly pivoted Cholesky, uniformly, or far from each other.
-    tol : float, default=1e-3
-        For "weston_watkins" the largest gap between the primal and the dual value, as a share of
-        the primal one; for "crammer_singer" the tolerance of `LinearSVC`.
+    tol : float, default=1e-2
+        For "weston_watkins" the largest error of a score of a training row, where the margin is 2.
+        For "crammer_singer" a tenth of it is the tolerance of `LinearSVC`, which bounds no error.
     max_iter : int, default=2000
         The largest number of passes over the rows.
     random_state : int or RandomState, default=None
@@ -138,7 +139,7 @@ class AllTogetherSVC(LandmarkScores, ClassifierMixin, BaseEstimator):
         coef0: float = 0.0,
         landmarks: int = 1000,
         landmark_choice: str = "pivoted_cholesky",
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         max_iter: int = 2000,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -157,7 +158,9 @@ class AllTogetherSVC(LandmarkScores, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Train on rows of two or more classes.
 
         Parameters
@@ -173,6 +176,7 @@ class AllTogetherSVC(LandmarkScores, ClassifierMixin, BaseEstimator):
         -------
         self : AllTogetherSVC
         """
+        y = labels_given(self, X, y)
         check_parameters(self, _RULES)
         check_sparse(X)
         X, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
@@ -238,7 +242,7 @@ def _crammer_singer(
     solver = LinearSVC(
         multi_class="crammer_singer",
         C=1.0,
-        tol=machine.tol,
+        tol=0.1 * machine.tol,
         max_iter=machine.max_iter,
         fit_intercept=False,
         random_state=seed,

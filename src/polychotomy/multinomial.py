@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from .blocks.as_blocks import labels_given
 from .core.answers import ProbabilityAnswers
 from .core.checks import check_sparse
 from .core.contents import sample_by_content
@@ -176,7 +177,9 @@ class KernelMultinomialRegression(
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Train on rows of two or more classes.
 
         Parameters
@@ -192,6 +195,7 @@ class KernelMultinomialRegression(
         -------
         self : KernelMultinomialRegression
         """
+        y = labels_given(self, X, y)
         check_parameters(self, _RULES)
         check_sparse(X)
         dtypes = [np.float64, np.float32]

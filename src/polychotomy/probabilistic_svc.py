@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from .blocks.as_blocks import labels_given
 from .calibration import Platt
 from .codes import OneVsOne
 from .core.answers import ProbabilityAnswers
@@ -249,7 +250,11 @@ class ProbabilisticSVC(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         self.landmarks = landmarks
 
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
     ) -> Self:
         """Train the machines and fit the sigmoids.
 
@@ -269,6 +274,7 @@ class ProbabilisticSVC(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         -------
         self : ProbabilisticSVC
         """
+        y = labels_given(self, X, y)
         before = dict(self.__dict__)
         try:
             self._check_parameters()

@@ -9,6 +9,7 @@ import pandas
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.datasets import load_wine
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler, scale
@@ -393,3 +394,111 @@ def test_other_refusals():
         pipe().fit(cut([50], X, Y), groups=Y)
     with pytest.raises(MemoryError, match=r"landmarks need .* GiB"):
         pipe(machine=pc.LSSVM(landmarks=30, memory_limit=1000.0)).fit(cut([50], X, Y))
+
+
+def changed(place, how):
+    """Return the rows with one of inputs, labels and weights changed."""
+    arrays = [X, Y, WEIGHTS]
+    arrays[place] = how(arrays[place].copy())
+    return tuple(arrays)
+
+
+def other_input(values):
+    values[60, 2] += 1e-9
+    return values
+
+
+def exchanged(labels):
+    # The first two of the block whose labels differ.
+    second = np.flatnonzero(labels[50:] != labels[50])[0] + 50
+    labels[[50, second]] = labels[[second, 50]]
+    return labels
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        changed(0, other_input),
+        changed(1, exchanged),
+        changed(2, lambda weights: np.where(weights == weights.max(), 9.0, weights)),
+        (X[::-1], Y[::-1], WEIGHTS[::-1]),
+    ],
+)
+def test_other_rows_in_equal_numbers_are_noticed(second):
+    readings = iter([[(X, Y, WEIGHTS)], [second]])
+    with pytest.raises(ValueError, match="gave other rows when it was read again"):
+        pipe().fit(RowBlocks(lambda: next(readings)))
+
+
+def test_a_second_reading_may_be_cut_differently_and_name_labels_longer():
+    words = np.array(["a", "bb", "ccc"])[Y]
+    readings = iter([[(X, words)], [(X[:60], words[:60]), (X[60:], words[60:].astype("U9"))]])
+    pipe().fit(RowBlocks(lambda: next(readings)))
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_a_class_without_weight_is_refused_in_blocks_and_in_memory(in_blocks):
+    weights = np.where(Y == 1, 0.0, 1.0)
+    with pytest.raises(ValueError, match="sample_weight is zero for every row of class 1"):
+        pipe().fit(*([cut([60], X, Y, weights)] if in_blocks else [X, Y, weights]))
+    # In one block only, it may have none.
+    weights[np.flatnonzero(Y == 1)[-2:]] = 1.0
+    assert pipe().fit(cut([60], X, Y, weights)).classes_.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("second", "sentence"),
+    [
+        (Y.astype(str), "Block 1 has labels that are words, but the blocks before have numbers"),
+        (Y.astype(str).astype(object), "labels that are words"),
+        (Y == 1, "labels that are true or false"),
+        (Y.astype(bytes), "labels that are bytes"),
+        (
+            np.where(np.arange(len(Y)) == 7, "one", Y.astype(object)),
+            "y mixes class labels of the types",
+        ),
+    ],
+)
+def test_labels_of_several_types_are_refused(second, sentence):
+    with pytest.raises(TypeError, match=sentence):
+        pipe().fit(RowBlocks([(X, Y), (X, second)]))
+    assert pipe().fit(RowBlocks([(X, Y), (X, Y.astype(float))])).classes_.dtype == float
+
+
+def test_arrays_that_are_none(tmp_path):
+    lists = pipe().fit(RowBlocks.from_arrays(X.tolist(), Y.tolist(), WEIGHTS.tolist()))
+    arrays = pipe().fit(RowBlocks.from_arrays(X, Y, WEIGHTS))
+    assert np.array_equal(lists.predict_proba(X), arrays.predict_proba(X))
+    with pytest.raises(TypeError, match=r"X is a sparse matrix.*use X.toarray\(\)"):
+        RowBlocks.from_arrays(csr_array(X), Y)
+    with pytest.raises(ValueError, match=r"got ndarray of shape \(178,\)"):
+        RowBlocks.from_arrays(Y, Y)
+    (tmp_path / "rows.parquet").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="is not a Parquet file, or damaged"):
+        RowBlocks.from_parquet(tmp_path / "rows.parquet", "a")
+
+
+ALL_AT_ONCE = [
+    pc.KernelMultinomialRegression(),
+    pc.AllTogetherSVC(),
+    pc.ProbabilisticSVC(),
+    pc.PolychotomyPool(),
+    pc.NestedDichotomies(),
+    pc.MethodSweep(["PWC_PSVM"]),
+    pc.TwoStepSearchCV(pc.PolychotomyClassifier()),
+    pc.TemperedClassifier(pc.PolychotomyClassifier()),
+    pc.LSSVM(landmarks=9),
+]
+
+
+@pytest.mark.parametrize("estimator", ALL_AT_ONCE, ids=lambda one: type(one).__name__)
+def test_estimators_that_need_all_rows_say_so(estimator):
+    with pytest.raises(TypeError, match=f"{type(estimator).__name__} needs all rows at once"):
+        estimator.fit(cut([50], X, Y))
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        estimator.fit(X)
+
+
+def test_blocks_are_no_array():
+    with pytest.raises(TypeError, match="Predict block by block"):
+        pipe().fit(X, Y).predict(cut([50], X, Y))

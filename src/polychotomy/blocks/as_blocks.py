@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .source import RowBlocks
+from numpy.typing import ArrayLike
+
+from .source import NEEDS_ALL, RowBlocks
 
 
 def as_blocks(X: Any, y: Any, sample_weight: Any = None) -> RowBlocks | None:
@@ -43,3 +45,35 @@ def as_blocks(X: Any, y: Any, sample_weight: Any = None) -> RowBlocks | None:
             "Pass RowBlocks(function), with a function that returns a new iterator each time."
         )
     return None
+
+
+def labels_given(estimator: Any, X: Any, y: ArrayLike | None) -> ArrayLike:
+    """Return the labels that an estimator was given; refuse blocks of rows, which have their own.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The one whose `fit` needs all rows at once.
+    X, y
+        What `fit` was given.
+
+    Returns
+    -------
+    y : array-like
+
+    Examples
+    --------
+    >>> from polychotomy import SVM
+    >>> from polychotomy.blocks.as_blocks import labels_given
+    >>> labels_given(SVM(), [[0.0], [1.0]], [0, 1])
+    [0, 1]
+    """
+    if isinstance(X, RowBlocks):
+        raise TypeError(f"{type(estimator).__name__} {NEEDS_ALL}")
+    if y is None:
+        # In scikit-learn's words.
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None."
+        )
+    return y

@@ -26,7 +26,7 @@ def parquet_reader(
     parquet = needed("pyarrow.parquet", "files", "Parquet files need pyarrow")
     pandas = needed("pandas", "files", "Parquet files need pandas")
     files = _files(path)
-    schema = parquet.read_schema(files[0])
+    schema = _schema(parquet, files[0])
     known = list(schema.names)
     for name in [target, *(columns or ()), *([] if weights is None else [weights])]:
         if name not in known:
@@ -58,6 +58,18 @@ def parquet_reader(
                     yield frame, _plain(batch.column(target)), own
 
     return read
+
+
+def _schema(parquet: Any, file: Path) -> Any:
+    from pyarrow import ArrowInvalid
+
+    try:
+        return parquet.read_schema(file)
+    except ArrowInvalid as error:
+        raise ValueError(
+            f"{str(file)!r} is not a Parquet file, or damaged ({str(error).split('.')[0]}). Other "
+            "files are read by `polychotomy fit`, or by RowBlocks(function)."
+        ) from None
 
 
 def _plain(column: Any) -> NDArray[Any]:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from .block import (
     Block,
@@ -20,6 +22,12 @@ from .block import (
 _ONCE = (
     "The source can be read only once, but fit reads it twice. Pass a function that returns a new "
     "iterator, as in RowBlocks(lambda: read_blocks()), or a list of blocks."
+)
+# What estimators say that do not take blocks, after their names.
+NEEDS_ALL = (
+    "needs all rows at once, and cannot take blocks of them. Use "
+    "PolychotomyClassifier(LSSVM(landmarks=1000)).fit(blocks), or read as many rows as fit into "
+    "memory, as in [block.X for block in blocks.blocks()]."
 )
 
 
@@ -104,6 +112,18 @@ class RowBlocks:
         >>> [len(block.y) for block in source.blocks()]
         [5]
         """
+        if issparse(X):
+            raise TypeError("X is a sparse matrix, but blocks of rows are dense: use X.toarray().")
+        # Lists are no larger as arrays; memory-mapped arrays and data frames stay what they are.
+        X, y, sample_weight = (
+            np.asarray(each) if isinstance(each, list | tuple) else each
+            for each in (X, y, sample_weight)
+        )
+        if len(getattr(X, "shape", ())) != 2:
+            raise ValueError(
+                "X must be an array or a data frame with rows and columns; got "
+                f"{type(X).__name__} of shape {np.shape(X)}."
+            )
         lengths = {len(each) for each in (X, y, sample_weight) if each is not None}
         if len(lengths) != 1:
             raise ValueError(f"X, y and weights must have the same length, got {sorted(lengths)}.")
@@ -215,6 +235,13 @@ class RowBlocks:
         if waiting:
             yield _joined(number, start, waiting)
 
+    def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
+        raise TypeError(
+            "Blocks of rows are no array. Predict block by block, as in "
+            "[model.predict(block.X) for block in blocks.blocks()]; only the fit of "
+            "PolychotomyClassifier(LSSVM(landmarks=1000)) takes all blocks."
+        )
+
     def _incoming(self) -> Iterator[Any]:
         """Start a new reading of the blocks as they come in."""
         if not callable(self._read):
@@ -233,7 +260,7 @@ class RowBlocks:
 
     def _checked(self) -> Iterator[tuple[Any, Any, Any]]:
         """Read and check the blocks as they come in."""
-        first: tuple[int, Any, bool, Any] | None = None
+        first: tuple[int, Any, bool, Any, str] | None = None
         self.n_read += 1
         for number, given in enumerate(self._incoming()):
             where = f"Block {number}"
@@ -251,7 +278,7 @@ class RowBlocks:
             weights = checked_weights(given[2] if len(given) == 3 else None, len(X), where, place)
             if not len(X):
                 continue
-            own = X.shape[1], X.dtype, weights is not None, _names(given[0])
+            own = X.shape[1], X.dtype, weights is not None, _names(given[0]), _kind(y)
             if first is None:
                 first, self.feature_names = own, own[3]
             _check_alike(first, own, where)
@@ -276,6 +303,19 @@ def _check_alike(first: tuple[Any, ...], own: tuple[Any, ...], where: str) -> No
             f"{where} has inputs with other names or in another order than the blocks before: "
             f"{own[3]}, not {first[3]}."
         )
+    if own[4] != first[4]:
+        raise TypeError(
+            f"{where} has labels that are {own[4]}, but the blocks before have {first[4]}; use one "
+            "type, for example by y.astype(str)."
+        )
+
+
+def _kind(y: NDArray[Any]) -> str:
+    """Return of which kind labels are; those of an array of objects by the first."""
+    labels = np.asarray(y[:1].tolist()) if y.dtype.kind == "O" else y
+    return {"U": "words", "T": "words", "S": "bytes", "b": "true or false"}.get(
+        labels.dtype.kind, "numbers" if labels.dtype.kind in "iuf" else "of another kind"
+    )
 
 
 def _names(X: Any) -> list[str] | None:

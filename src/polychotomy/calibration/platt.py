@@ -94,8 +94,12 @@ class Platt(Calibrator):
 
 
 def _probability(scores: FloatArray, slopes: FloatArray, intercepts: FloatArray) -> FloatArray:
+    # In place: with many columns, getting new memory took longer than the sigmoid.
     with np.errstate(over="ignore"):
-        return sigmoid(-(slopes * scores + intercepts))
+        values: FloatArray = slopes * scores
+        values += intercepts
+    np.negative(values, out=values)
+    return sigmoid(values, out=values)
 
 
 def _warn_unless(converged: NDArray[np.bool_]) -> None:

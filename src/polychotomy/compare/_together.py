@@ -77,7 +77,7 @@ def together() -> tuple[Peer, ...]:
 
 def _plain(loss: str, conditions: Conditions) -> Any:
     svc = AllTogetherSVC(
-        loss, 10.0, landmarks=LANDMARKS, tol=1e-2, random_state=conditions.random_state
+        loss, 10.0, landmarks=LANDMARKS, tol=0.1, random_state=conditions.random_state
     )
     return TemperedClassifier(
         SoftMaxScores(svc), cv=conditions.splits(3) or conditions.folds(3) or 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from hashlib import sha256
 from importlib import import_module
 from typing import Any
 
@@ -245,7 +246,8 @@ def _checked_matrix(matrix: ArrayLike) -> SignArray:
         )
     first: dict[bytes, int] = {}
     for number, word in enumerate(matrix_):
-        original = first.setdefault(word.tobytes(), number)
+        # By checksum: the words of 300 classes take 13 MB.
+        original = first.setdefault(sha256(word.tobytes()).digest(), number)
         if original != number:
             raise ValueError(
                 f"Classes {original} and {number} have the same codeword in the code matrix; "

@@ -18,6 +18,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dtrtri
 
 from .math import sigmoid, softmax
 from .threads import single_threaded_blas
@@ -34,6 +35,9 @@ MAX_ROUNDS = 100
 # Rounds end when no log strength changes by more; parameters hardly depend on such changes.
 STRENGTH_TOLERANCE = 1e-5
 MAX_NEWTON_STEPS = 200
+# A strength is moved by at most this much of its logarithm ahead of the fixed point, and as if a
+# round left at most this share of the distance.
+LONGEST_LEAP, SLOWEST_RATE = 2.0, 0.95
 # Rounds also end when Newton's method has failed so often in a row. With weights of 1e100 it fails
 # in every round: a fit of 35 rows took 0.4 s, and takes a tenth of that now.
 MOST_FAILURES = 2
@@ -96,6 +100,10 @@ def fit_shrunk(
     ``l <- (k - l tr(H^-1)_group + 1) / (|theta|^2 + 0.02)``. For any rows, l stays between 0 and
     ``50 (k + 1)``.
 
+    Note: the fixed point approaches its end by the same factor in every round, 0.83 with 200
+    classes, where it took 62 rounds. Every third round leaps to where this factor leads (Aitken),
+    which took 14. Rounds end as before, when an update of the fixed point itself changes nothing.
+
     Parameters
     ----------
     model : Likelihood
@@ -123,16 +131,29 @@ def fit_shrunk(
     in_main = current_thread() is main_thread()
     with single_threaded_blas() if in_main else nullcontext():
         failures = 0
+        moves: list[FloatArray] = []
         for _ in range(MAX_ROUNDS):
             theta, inverse_diagonal, converged = minimise(
                 model, penalties(model, groups, current, free), theta
             )
             before, current = current, _updated(current, groups, theta, inverse_diagonal)
             failures = 0 if converged else failures + 1
-            settled = (np.abs(np.log(current / before)) <= STRENGTH_TOLERANCE).all()
-            if settled or failures >= MOST_FAILURES:
+            moves.append(np.log(current / before))
+            if (np.abs(moves[-1]) <= STRENGTH_TOLERANCE).all() or failures >= MOST_FAILURES:
                 break
+            if len(moves) == 2:
+                current = current * np.exp(_leap(*moves))
+                moves = []
     return ShrunkFit(theta, before, converged)
+
+
+def _leap(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return how far two moves that shrink by the same factor would still lead, group by group."""
+    rate = np.divide(second, first, out=np.zeros(len(first)), where=first != 0.0)
+    steady = (rate > 0.0) & (rate < 1.0)
+    rate = np.where(steady, np.minimum(rate, SLOWEST_RATE), 0.0)
+    ahead: FloatArray = np.clip(second * rate / (1.0 - rate), -LONGEST_LEAP, LONGEST_LEAP)
+    return ahead
 
 
 def penalties(
@@ -222,8 +243,10 @@ class Dense:
                 if lift > LARGEST_LIFT:
                     # Not rounding any more: weights so large that differences are lost.
                     raise UnsolvableError from None
-        inverse = cho_solve(factor, np.eye(len(right)), check_finite=False)
-        return cho_solve(factor, right, check_finite=False), np.diagonal(inverse)
+        # With L the factor, the inverse is L^-T L^-1: its diagonal has the squared columns of L^-1.
+        inverse, _ = dtrtri(factor[0], lower=1)
+        squares = np.square(np.tril(inverse)).sum(axis=0)
+        return cho_solve(factor, right, check_finite=False), squares
 
 
 @dataclass(frozen=True)

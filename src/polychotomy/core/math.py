@@ -25,9 +25,9 @@ def log_odds(probability: FloatArray) -> FloatArray:
     return values
 
 
-def sigmoid(values: FloatArray) -> FloatArray:
+def sigmoid(values: FloatArray, out: FloatArray | None = None) -> FloatArray:
     """Return ``1 / (1 + exp(-x))`` without overflow."""
-    result: FloatArray = expit(values)
+    result: FloatArray = expit(values, out=out)
     return result
 
 

@@ -10,8 +10,9 @@ from .empirical_bayes import Dense, Hessian
 from .math import softmax
 from .types import FloatArray, IntArray
 
-# Rows are taken in blocks of at most this many entries.
-ENTRIES = 1 << 21
+# Rows are taken in blocks of at most this many entries, half a megabyte: a pass makes many arrays
+# of this size, which then stay in the cache.
+ENTRIES = 1 << 16
 
 
 class SlopeAndBiases:

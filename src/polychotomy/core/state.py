@@ -127,17 +127,21 @@ class Flags(Array):
 
 
 class Inputs(Field):
-    """Rows of inputs: a dense matrix, or a sparse CSR matrix.
+    """Rows of inputs: a dense matrix, or a sparse one.
 
     Parameters
     ----------
     shape : str
         Two letters.
+    formats : tuple of str, default=("csr",)
+        The formats that a sparse matrix may have.
     """
 
-    def __init__(self, shape: str, *, optional: bool = False) -> None:
+    def __init__(
+        self, shape: str, *, formats: tuple[str, ...] = ("csr",), optional: bool = False
+    ) -> None:
         super().__init__(optional=optional)
-        self.shape = shape
+        self.shape, self.formats = shape, formats
 
     def check(self, state: State, owner: Any, name: str, value: Any, sizes: Sizes) -> None:
         """Check type, shape and finiteness."""
@@ -146,7 +150,7 @@ class Inputs(Field):
         if not issparse(value):
             Array(self.shape).check(state, owner, name, value, sizes)
             return
-        fine = value.format == "csr" and value.dtype == np.float64
+        fine = value.format in self.formats and value.dtype == np.float64
         require(fine, owner, f"has no valid {name}")
         require(np.isfinite(value.data).all(), owner, f"has a NaN or infinite value in {name}")
         fits = all(

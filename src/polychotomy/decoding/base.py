@@ -287,7 +287,7 @@ class Decoder(Part, BaseEstimator):
         if margins.mean is None and margins.probability is None:
             raise ValueError("Margins need scores (mean) or probabilities.")
         if margins.mean is not None:
-            finite_array(margins.mean, "Margins.mean", (2,))
+            finite_array(margins.mean, "Margins.mean (the scores of the binary machines)", (2,))
         if margins.probability is not None:
             probability_array(margins.probability, "Margins.probability", self._dimensions)
             if margins.mean is not None and len(margins.mean) != len(margins.probability):

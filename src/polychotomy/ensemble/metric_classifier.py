@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..blocks.as_blocks import labels_given
 from ..core.answers import ProbabilityAnswers
 from ..core.diagram import Diagram, box, in_turn
 from ..core.registry import stored
@@ -82,7 +83,9 @@ class MetricClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, 
         self.estimator = estimator
         self.metric = metric
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn the metric, and fit the classifier with it.
 
         Parameters
@@ -98,6 +101,7 @@ class MetricClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, 
         -------
         self : MetricClassifier
         """
+        y = labels_given(self, X, y)
         self._fit(X, y, sample_weight)
         return self
 

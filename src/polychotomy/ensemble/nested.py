@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state, column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..blocks.as_blocks import labels_given
 from ..codes import NestedCode
 from ..codes.base import positive_integer
 from ..core.answers import ProbabilityAnswers
@@ -128,7 +129,11 @@ class NestedDichotomies(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
     ) -> Self:
         """Fit all trees.
 
@@ -147,6 +152,7 @@ class NestedDichotomies(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         -------
         self : NestedDichotomies
         """
+        y = labels_given(self, X, y)
         n_trees = positive_integer(self.n_trees, "n_trees")
         if not isinstance(self.tree, str) or self.tree not in ("random", "balanced", "random_pair"):
             raise ValueError(

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..blocks.as_blocks import labels_given
 from ..core import scores
 from ..core.answers import ProbabilityAnswers
 from ..core.checks import positive_number
@@ -152,7 +153,9 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit the members, their temperings and their weights.
 
         Parameters
@@ -168,6 +171,7 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         -------
         self : PolychotomyPool
         """
+        y = labels_given(self, X, y)
         self.fit_with_parts(X, y, sample_weight, {})
         return self
 

@@ -15,6 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from ..blocks.as_blocks import labels_given
 from ..core.answers import ProbabilityAnswers
 from ..core.registry import refuse_class, stored
 from ..core.rows import AnyRows, plain_inputs
@@ -107,7 +108,11 @@ class TemperedClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin
         self.n_jobs = n_jobs
 
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **params: Any,
     ) -> Self:
         """Fit the classifier and its tempering.
 
@@ -127,6 +132,7 @@ class TemperedClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin
         -------
         self : TemperedClassifier
         """
+        y = labels_given(self, X, y)
         refuse_class(self.estimator, "estimator")
         tempering = self._unfitted_tempering()
         refuse_mixed_labels(y)

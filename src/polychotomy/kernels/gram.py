@@ -68,11 +68,11 @@ class SharedRows:
     def part(self, kernel: Kernel, rows: IntArray, n_threads: int = 1) -> FloatArray:
         """Return the Gram matrix of some rows, ascending; the latest is kept.
 
-        Note: it is taken from that of all rows if that exists or is small. Blocks of one-vs-one
-        columns need no more: with 10,000 rows the whole matrix and its distances take 1.6 GB, and
-        it takes longer to get that memory than to compute twice as many entries in parts.
+        Note: it is taken from that of all rows if that exists. Blocks of one-vs-one columns need
+        no more: with 10,000 rows the whole matrix and its distances take 1.6 GB, and it takes
+        longer to get that memory than to compute twice as many entries in parts.
         """
-        if self.has_gram(kernel) or self.X.shape[0] <= SMALL_GRAM:
+        if self.has_gram(kernel):
             return self.gram(kernel, n_threads)[np.ix_(rows, rows)]
         # The memory of the part before is given back first.
         self._part = None

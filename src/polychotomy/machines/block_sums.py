@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import Block
-from ..blocks.first_reading import Survey, ranks_in_classes
+from ..blocks.first_reading import Survey, checksum, ranks_in_classes
 from ..core.threads import in_order, single_threaded_blas
 from ..core.types import FloatArray, IntArray, SignArray
 from ..kernels import FeatureSums, Summing
@@ -67,6 +67,8 @@ class FoldPlan:
         The weights of the classes.
     weighted : bool
         Whether the weights of rows count.
+    checksums : ndarray of shape (n_blocks,)
+        The checksum of every block.
     """
 
     classes: NDArray[Any]
@@ -75,6 +77,7 @@ class FoldPlan:
     groups: IntArray
     factors: FloatArray | None
     weighted: bool
+    checksums: NDArray[np.uint32]
 
     def cells_of(self, block: Block, cells: IntArray) -> Iterator[CellRows]:
         """Put the rows of a block into cells."""
@@ -87,6 +90,9 @@ class FoldPlan:
                 np.bincount(numbers, minlength=len(self.classes)), self.counts[block.number]
             )
         )
+        if known:
+            among = np.cumsum(self.counts[block.number] > 0) - 1
+            known = checksum(block, among[numbers]) == self.checksums[block.number]
         if not known:
             raise ValueError(OTHER_ROWS)
         before = self.counts[: block.number].sum(axis=0)
@@ -150,7 +156,9 @@ def plan_folds(
     groups = np.full(sizes.shape, -1)
     groups[folds[layout.rows], classes[layout.rows]] = layout.groups
     own_sizes = np.bincount(layout.groups, sizes[folds, classes][layout.rows]).astype(np.float64)
-    plan = FoldPlan(found.classes, found.counts, n_folds, groups, factors, weighted)
+    plan = FoldPlan(
+        found.classes, found.counts, n_folds, groups, factors, weighted, found.checksums
+    )
     return plan, replace(layout, sizes=own_sizes)
 
 

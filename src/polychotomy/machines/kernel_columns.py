@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core.margins import Margins
@@ -52,7 +52,7 @@ class FittedKernels:
         "support": Indices("s"),
         "support_inputs": Inputs("sd", optional=True),
         # Sparse for many columns in each of which only a few rows take part.
-        "coefficients": Inputs("sT"),
+        "coefficients": Inputs("sT", formats=("csr", "csc")),
         "biases": Array("T"),
         "trained": Flags("T"),
         "iterations": Array("T", "iu"),
@@ -83,12 +83,12 @@ class FittedKernels:
 
     def compressed(self) -> SparseColumns:
         """Return the same machines without inputs and zeros, for `KernelColumns.join`."""
-        row, column = np.nonzero(self.coefficients)
+        # Column by column, so that joining them only moves whole columns.
+        column, row = np.nonzero(self.coefficients.T)
         values = self.coefficients[row, column]
-        # Rows and columns are fewer than 2^31; half the memory.
-        return SparseColumns(
-            self.support[row].astype(np.int32), column.astype(np.int32), values, self
-        )
+        sizes = np.bincount(column, minlength=len(self.biases))
+        # Rows are fewer than 2^31; half the memory.
+        return SparseColumns(self.support[row].astype(np.int32), sizes, values, self)
 
     def _kernel_with(self, X: Any) -> FloatArray:
         if self.kernel.is_precomputed:
@@ -111,16 +111,16 @@ class FittedKernels:
 
 
 class SparseColumns:
-    """Trained kernel machines of some columns, by the entries of their coefficients."""
+    """Trained kernel machines of some columns: rows and values of one column after the other."""
 
     def __init__(
         self,
         row: NDArray[np.int32],
-        column: NDArray[np.int32],
+        sizes: IntArray,
         values: FloatArray,
         fitted: FittedKernels,
     ) -> None:
-        self.row, self.column, self.values, self.kernel = row, column, values, fitted.kernel
+        self.row, self.sizes, self.values, self.kernel = row, sizes, values, fitted.kernel
         self.biases, self.trained = fitted.biases, fitted.trained
         self.iterations = fitted.iterations
 
@@ -225,38 +225,48 @@ class KernelColumns:
         warn_unconverged(solved, options)
         return [_fitted(kernel, state.X, solved, number, rows) for number in range(len(subsets))]
 
-    def join(
-        self, parts: Sequence[SparseColumns], state: SharedRows, order: IntArray
-    ) -> FittedKernels:
+    def join(self, parts: list[SparseColumns], state: SharedRows, order: IntArray) -> FittedKernels:
         """Put compressed machines of some columns each side by side, in another order.
+
+        The list is emptied on the way, which gives back its memory.
 
         Note: their coefficients become a sparse matrix. A pair of 300 classes uses the rows of two
         of them, so that a dense matrix would be almost empty, and the largest part of the model.
         """
-        row = np.concatenate([part.row for part in parts])
-        firsts = np.cumsum([0, *(len(part.biases) for part in parts)])
-        column = np.concatenate(
-            [part.column + first for part, first in zip(parts, firsts, strict=False)]
+
+        def every(name: str) -> NDArray[Any]:
+            return np.concatenate([getattr(part, name) for part in parts])
+
+        kernel, sizes = parts[0].kernel, every("sizes")
+        biases, trained, iterations = (
+            every(name)[order] for name in ("biases", "trained", "iterations")
         )
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        support, row = np.unique(row, return_inverse=True)
-        values = np.concatenate([part.values for part in parts])
-        shape = len(support), len(order)
-
-        def ordered(name: str) -> NDArray[Any]:
-            every: NDArray[Any] = np.concatenate([getattr(part, name) for part in parts])
-            return every[order]
-
-        kernel = parts[0].kernel
+        ends = np.concatenate([[0], np.cumsum(sizes[order])])
+        starts = np.empty_like(order)
+        starts[order] = ends[:-1]
+        place = np.full(state.X.shape[0], -1, dtype=np.int32)
+        for part in parts:
+            place[part.row] = 0
+        support = np.flatnonzero(place == 0)
+        place[support] = np.arange(len(support))
+        rows, values = np.empty(ends[-1], dtype=np.int32), np.empty(ends[-1])
+        first = 0
+        parts.reverse()
+        while parts:
+            part = parts.pop()
+            own = slice(first, first + len(part.sizes))
+            before = np.cumsum(part.sizes) - part.sizes
+            to = np.repeat(starts[own] - before, part.sizes) + np.arange(len(part.row))
+            rows[to], values[to] = place[part.row], part.values
+            first += len(part.sizes)
         return FittedKernels(
             kernel=kernel,
             support=support,
             support_inputs=None if kernel.is_precomputed else state.X[support],
-            coefficients=csr_array((values, (row, place[column])), shape),
-            biases=ordered("biases"),
-            trained=ordered("trained"),
-            iterations=ordered("iterations"),
+            coefficients=csc_array((values, rows, ends), (len(support), len(order))),
+            biases=biases,
+            trained=trained,
+            iterations=iterations,
         )
 
     def _solve_part(

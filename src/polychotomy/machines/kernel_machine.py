@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..blocks.as_blocks import labels_given
 from ..core.checks import check_sparse, one_of, refuse_weightless_classes, weight_array
 from ..core.state import INPUTS, Field, Holds, Labels, Sizes, require
 from ..core.types import FloatArray, IntArray, SignArray
@@ -133,7 +134,9 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
             self.kernel, X, self.sigma2, self.gamma, self.degree, self.coef0, counts
         )
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Train the machine.
 
         Parameters
@@ -149,6 +152,7 @@ class KernelMachine(Machine, ClassifierMixin, BaseEstimator):
         -------
         self : KernelMachine
         """
+        y = labels_given(self, X, y)
         self.check_parameters()
         check_sparse(X)
         # Single precision stays, if there are landmarks; exact machines convert it themselves.

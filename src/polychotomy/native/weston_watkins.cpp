@@ -1,7 +1,10 @@
 // The sequential dual method of Keerthi, Sundararajan, Chang, Hsieh and Lin (2008), "A sequential
 // dual method for large scale multi-class linear SVMs": the dual of one row at a time is solved
 // exactly. Departures: the problem of a row is solved by Newton's method for the sum of its
-// changes, which is one equation in one unknown; and the stopping rule is the duality gap.
+// changes, which is one equation in one unknown; and the stopping rule is a bound on the error of
+// the scores. The primal value P is strongly convex, so weights w are within sqrt(2 (P(w) - P*)) of
+// the best ones, and no score is further from its own than that times the length of z. (A gap that
+// is small beside P says less: with a gap of P / 1000, scores moved by 0.03 with the order of rows.)
 //
 // The dual is  min 1/2 sum_k |w_k|^2 - 2 sum a_ik  over 0 <= a_ik <= C_i, k != y_i,  where
 // w_k = sum over rows of class k of (sum_l a_il) z_i  -  sum over the other rows of a_ik z_i.
@@ -24,6 +27,7 @@ constexpr double margin = 2.0;
 constexpr int passes_over_moved = 9;      // between two passes over all rows
 constexpr int newton_limit = 100;
 constexpr double negligible = 1e-14;      // a change of a dual, as a share of its bound
+constexpr double rounding = 1e-13;        // of the gap, as a share of the primal value
 constexpr size_t lanes = 8;
 constexpr size_t rows_between_checks = 4096;
 
@@ -49,6 +53,8 @@ class Solver {
     }
 
     bool run(double tolerance, int max_epochs, const std::function<bool()>& interrupted) {
+        double longest = 0.0;
+        for (const double square : squares_) longest = std::max(longest, std::sqrt(square));
         while (result_.epochs < max_epochs) {
             std::vector<size_t> moved = order_;
             for (int pass = 0; pass <= passes_over_moved && !moved.empty(); ++pass) {
@@ -56,7 +62,9 @@ class Solver {
                 if (++result_.epochs >= max_epochs) break;
             }
             evaluate();
-            result_.converged = result_.primal - result_.dual <= tolerance * result_.primal;
+            const double gap = result_.primal - result_.dual;
+            const double error = std::sqrt(2.0 * std::max(gap, 0.0)) * longest;
+            result_.converged = error <= tolerance || gap <= rounding * result_.primal;
             if (result_.converged) break;
         }
         return true;

@@ -26,8 +26,8 @@ struct WestonWatkinsResult {
     bool converged = false;
 };
 
-// Fills the result; false if interrupted. It stops once the gap of primal and dual is below
-// `tolerance` times the primal, or after so many passes over the rows.
+// Fills the result; false if interrupted. It stops once the scores of all rows are within
+// `tolerance` of those of the minimum, or after so many passes over the rows.
 bool solve_weston_watkins(const WestonWatkinsProblem& problem, double tolerance, int max_epochs,
                           std::uint64_t seed, WestonWatkinsResult& result,
                           const std::function<bool()>& interrupted);

@@ -28,7 +28,7 @@ class WestonWatkins(NamedTuple):
     epochs : int
         The number of passes over the rows.
     converged : bool
-        Whether the gap between the two is within the tolerance.
+        Whether the gap between the two says that scores are within the tolerance.
     """
 
     weights: FloatArray
@@ -44,7 +44,7 @@ def solve_weston_watkins(
     y: ArrayLike,
     n_classes: int,
     bounds: ArrayLike,
-    tolerance: float = 1e-3,
+    tolerance: float = 1e-2,
     max_epochs: int = 1000,
     seed: int = 0,
 ) -> WestonWatkins:
@@ -63,8 +63,9 @@ def solve_weston_watkins(
         The number of classes.
     bounds : array-like of shape (n_rows,)
         C of every row, positive.
-    tolerance : float, default=1e-3
-        The largest gap between the primal and the dual value, as a share of the primal one.
+    tolerance : float, default=1e-2
+        The largest error of a score of a row, by a bound: ``sqrt(2 gap)`` times the length of the
+        longest row, where the gap is that between the primal and the dual value.
     max_epochs : int, default=1000
         The largest number of passes over the rows.
     seed : int, default=0

@@ -44,6 +44,9 @@ from .training import (
 
 # At most this many scores, of some rows in all columns, are computed at once: 16 MB.
 ENTRIES_AT_ONCE = 1 << 21
+# With more columns than this, rows take long enough that pieces of 2 MB lose no time, but of at
+# least so many rows, which share the work of reading the coefficients.
+MANY_COLUMNS, ENTRIES_OF_MANY, LEAST_ROWS = 1000, 1 << 18, 16
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,8 @@ class FittedPipe:
 
 def rows_at_once(codebook: Codebook) -> int:
     """Return how many rows have scores in all columns at once."""
-    return max(16, ENTRIES_AT_ONCE // codebook.n_columns)
+    many = codebook.n_columns > MANY_COLUMNS
+    return max(LEAST_ROWS, (ENTRIES_OF_MANY if many else ENTRIES_AT_ONCE) // codebook.n_columns)
 
 
 def fit_pipe(
@@ -219,7 +223,9 @@ def _fit_blocked(session: Session, splits: Splits, keep_out_of_fold: bool) -> Fi
     if folds is not None:
         p = np.empty((len(data.rows), data.codebook.n_classes))
         own = parts.uses_probabilities and not parts.calibrator.learns
-        for fold, (machines, calibrator) in enumerate(found.folds):
+        for fold in range(len(splits)):
+            # Taken out of the list: machines of a fold are as large as the model.
+            machines, calibrator = found.folds.pop(0)
             outside, test = splits[fold][0], np.flatnonzero(folds == fold)
             numbers = folds[np.searchsorted(data.rows, outside)]
             fitted = copy(parts.decoder).fit(context(outside, numbers))

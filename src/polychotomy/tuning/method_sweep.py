@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..blocks.as_blocks import labels_given
 from ..core.checks import suggestion
 from ..core.diagram import Diagram, side_by_side
 from ..pipe.classifier import PolychotomyClassifier
@@ -94,7 +95,11 @@ class MethodSweep(TakesCallbacks, TakesExecutor):
 
     @with_callbacks
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
     ) -> Self:
         """Tune all methods.
 
@@ -113,6 +118,7 @@ class MethodSweep(TakesCallbacks, TakesExecutor):
         -------
         self : MethodSweep
         """
+        y = labels_given(self, X, y)
         methods = _named(self.methods)
         rules = _rules(self.ties, list(methods))
         with shown(self, self.show_progress, X, y) as tick:

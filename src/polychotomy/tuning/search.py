@@ -13,6 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..blocks.as_blocks import labels_given
 from ..core.checks import whole_number
 from ..core.diagram import Diagram, side_by_side
 from ..core.registry import stored
@@ -183,7 +184,11 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, Takes
 
     @with_callbacks
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
     ) -> Self:
         """Search, and fit a classifier with the best parameters.
 
@@ -202,6 +207,7 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, Takes
         -------
         self : TwoStepSearchCV
         """
+        y = labels_given(self, X, y)
         self._search(X, y, sample_weight, fit_params)
         return self
 
