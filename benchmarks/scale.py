@@ -140,7 +140,7 @@ def data(name: str, n_rows: int, seed: int) -> tuple[Array, Array]:
     return DATA[kind](n_rows, seed, int(number)) if number else DATA[kind](n_rows, seed)
 
 
-def method(name: str, n_rows: int):
+def method(name: str, n_rows: int, gamma: float):
     import polychotomy as pc
 
     kind, _, number = name.partition(":")
@@ -163,6 +163,14 @@ def method(name: str, n_rows: int):
         return pc.PolychotomyClassifier(
             pc.SVM(C=5.0, landmarks="auto"), "one_vs_one", "platt", "pairwise_coupling"
         )
+    if kind == "searched":
+        # C and the width on 5,000 rows, then all rows.
+        pipe = pc.PolychotomyClassifier(
+            pc.SVM(landmarks="auto"), "one_vs_one", "platt", "pairwise_coupling", tempering=True
+        )
+        widths = [factor / (2 * gamma) for factor in (0.25, 0.5, 1.0, 2.0)]
+        grid = {"machine__C": [1.0, 3.0, 10.0, 30.0], "machine__sigma2": widths}
+        return pc.TwoStepSearchCV(pipe, grid, fine=None, cv=3, ties="nll", show_progress=False)
     if kind == "trees":
         from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -182,7 +190,7 @@ def method(name: str, n_rows: int):
             # The penalty of lssvm_C.
             "nystroem_ridge": RidgeClassifier(alpha=1.0 / 3.0),
         }[kind]
-        return make_pipeline(Nystroem(gamma=None, n_components=m, random_state=0), last)
+        return make_pipeline(Nystroem(gamma=gamma, n_components=m, random_state=0), last)
     if kind == "svc":
         from sklearn.svm import SVC
 
@@ -200,10 +208,8 @@ def run(name: str, n_rows: int, kind: str) -> dict:
 
     X, y = data(name, n_rows, 1)
     T, truth = data(name, N_TEST, 2)
-    model = method(kind, n_rows)
-    if "nystroem" in kind:
-        # Its own default is one over the number of inputs; this is the width of the others.
-        model.steps[0][1].set_params(gamma=1.0 / (X.shape[1] * X.var()))
+    # That of gamma="scale".
+    model = method(kind, n_rows, 1.0 / (X.shape[1] * X.var()))
     start = process_time()
     model.fit(X, y)
     seconds = process_time() - start
