@@ -15,10 +15,11 @@ Data sets:
   classes     64 inputs, 1,000 classes (or another number, as in classes:10)
 
 Results are kept in benchmarks/results/scale.csv, with the version of the code, and not computed
-again. docs/scale.md has the table that --table writes.
+again: delete the file, or rows of it, to measure them anew. docs/scale.md has the table of --table,
+and the exponents of --growth.
 
+    python benchmarks/scale.py --all        # all rows of the table, in about half an hour
     python benchmarks/scale.py noisy --rows 1000000 --methods multinomial:2000 lightgbm
-    python benchmarks/scale.py mnist --rows 60000 --methods multinomial:2000 exact_cv:3
     python benchmarks/scale.py --growth     # exponents of time in rows, landmarks and classes
     python benchmarks/scale.py --table
 """
@@ -39,6 +40,33 @@ Array = np.ndarray
 N_TEST = 20_000
 STORE = Path(__file__).parent / "results" / "scale.csv"
 WORDS = "Many rows: one thread, processor time and peak memory, by `benchmarks/scale.py`."
+# What --all runs. Peers whose time or memory grows too fast for all rows have fewer.
+PLAN = (
+    ("noisy", 1_000_000, ("multinomial:2000", "lssvm_C:2000", "lightgbm", "trees")),
+    (
+        "noisy",
+        100_000,
+        (
+            "multinomial:1000",
+            "lssvm:1000",
+            "klr:500",
+            "auto",
+            "nystroem_logistic:500",
+            "nystroem_sgd:1000",
+            "lightgbm",
+            "trees",
+        ),
+    ),
+    ("noisy", 10_000, ("exact", "svc", "svc_intelex")),
+    ("thresholds", 100_000, ("multinomial:1000", "lssvm:1000", "lightgbm", "trees")),
+    ("shuttle", 58_000, ("multinomial:1000", "lssvm:1000", "exact", "svc", "svc_intelex")),
+    ("shuttle", 58_000, ("lightgbm", "trees")),
+    ("covertype", 500_000, ("multinomial:1000", "lssvm_C:1000", "lightgbm", "trees")),
+    ("mnist", 60_000, ("multinomial:2000", "exact_cv:3", "exact_cv:5", "auto", "svc_intelex")),
+    ("mnist", 20_000, ("exact_cv:5", "svc", "svc_intelex", "nystroem_sgd:1000", "lightgbm")),
+    ("classes:1000", 100_000, ("lssvm_C:1000", "nystroem_ridge:1000")),
+    ("classes:10", 100_000, ("lssvm_C:1000", "nystroem_ridge:1000")),
+)
 FIELDS = ("data", "rows", "method", "seconds", "MB", "NLL", "error", "rows/s", "version")
 
 
@@ -112,7 +140,7 @@ def data(name: str, n_rows: int, seed: int) -> tuple[Array, Array]:
     return DATA[kind](n_rows, seed, int(number)) if number else DATA[kind](n_rows, seed)
 
 
-def method(name: str, n_rows: int):
+def method(name: str, n_rows: int, gamma: float):
     import polychotomy as pc
 
     kind, _, number = name.partition(":")
@@ -135,6 +163,14 @@ def method(name: str, n_rows: int):
         return pc.PolychotomyClassifier(
             pc.SVM(C=5.0, landmarks="auto"), "one_vs_one", "platt", "pairwise_coupling"
         )
+    if kind == "searched":
+        # C and the width on 5,000 rows, then all rows.
+        pipe = pc.PolychotomyClassifier(
+            pc.SVM(landmarks="auto"), "one_vs_one", "platt", "pairwise_coupling", tempering=True
+        )
+        widths = [factor / (2 * gamma) for factor in (0.25, 0.5, 1.0, 2.0)]
+        grid = {"machine__C": [1.0, 3.0, 10.0, 30.0], "machine__sigma2": widths}
+        return pc.TwoStepSearchCV(pipe, grid, fine=None, cv=3, ties="nll", show_progress=False)
     if kind == "trees":
         from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -143,15 +179,18 @@ def method(name: str, n_rows: int):
         from lightgbm import LGBMClassifier
 
         return LGBMClassifier(n_jobs=1, verbose=-1, random_state=0)
-    if kind in ("nystroem_logistic", "nystroem_sgd"):
+    if kind in ("nystroem_logistic", "nystroem_sgd", "nystroem_ridge"):
         from sklearn.kernel_approximation import Nystroem
-        from sklearn.linear_model import LogisticRegression, SGDClassifier
+        from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
         from sklearn.pipeline import make_pipeline
 
-        last = LogisticRegression(C=1.0, max_iter=200)
-        if kind == "nystroem_sgd":
-            last = SGDClassifier("log_loss", alpha=1e-6, random_state=0)
-        return make_pipeline(Nystroem(gamma=None, n_components=m, random_state=0), last)
+        last = {
+            "nystroem_logistic": LogisticRegression(C=1.0, max_iter=200),
+            "nystroem_sgd": SGDClassifier("log_loss", alpha=1e-6, random_state=0),
+            # The penalty of lssvm_C.
+            "nystroem_ridge": RidgeClassifier(alpha=1.0 / 3.0),
+        }[kind]
+        return make_pipeline(Nystroem(gamma=gamma, n_components=m, random_state=0), last)
     if kind == "svc":
         from sklearn.svm import SVC
 
@@ -169,10 +208,8 @@ def run(name: str, n_rows: int, kind: str) -> dict:
 
     X, y = data(name, n_rows, 1)
     T, truth = data(name, N_TEST, 2)
-    model = method(kind, n_rows)
-    if "nystroem" in kind:
-        # Its own default is one over the number of inputs; this is the width of the others.
-        model.steps[0][1].set_params(gamma=1.0 / (X.shape[1] * X.var()))
+    # That of gamma="scale".
+    model = method(kind, n_rows, 1.0 / (X.shape[1] * X.var()))
     start = process_time()
     model.fit(X, y)
     seconds = process_time() - start
@@ -270,6 +307,9 @@ def growth() -> None:
         "classes, LS-SVM, m = 1,000, 100,000 rows": [
             (f"classes:{k}", 100_000, "lssvm_C:1000") for k in (10, 100, 1000)
         ],
+        "classes, multinomial, m = 500, 50,000 rows": [
+            (f"classes:{k}", 50_000, "multinomial:500") for k in (5, 10, 20)
+        ],
     }
     for what, runs in cases.items():
         found = [in_process(*each) for each in runs]
@@ -314,6 +354,7 @@ def main() -> None:
     parser.add_argument("data", nargs="?", default="noisy", help=", ".join(DATA))
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--methods", nargs="+", default=["lssvm:1000", "multinomial:1000", "trees"])
+    parser.add_argument("--all", action="store_true", help="all that the documentation shows")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
@@ -328,8 +369,10 @@ def main() -> None:
     if options.growth:
         growth()
         return
-    for kind in options.methods:
-        print(line(in_process(options.data, options.rows, kind)), flush=True)
+    plan = PLAN if options.all else ((options.data, options.rows, options.methods),)
+    for name, n_rows, kinds in plan:
+        for kind in kinds:
+            print(line(in_process(name, n_rows, kind)), flush=True)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,18 @@ def test_eigenvectors_have_the_bits_of_scipy(n):
     np.testing.assert_array_equal(found[1], vectors)
 
 
+@pytest.mark.parametrize("n", SIZES)
+def test_eigenvectors_of_a_tridiagonal_matrix(n):
+    random = np.random.default_rng(n)
+    diagonal, beside = random.standard_normal(n), random.standard_normal(n - 1)
+    T = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
+    values, vectors = lapack.tridiagonal_eigenvectors(diagonal, beside)
+    np.testing.assert_allclose(vectors * values @ vectors.T, T, atol=1e-13)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(n), atol=1e-13)
+    # What was given is unchanged.
+    np.testing.assert_array_equal(T.diagonal(), diagonal)
+
+
 def test_only_the_lower_triangle_is_read():
     A = matrix_of(20)
     lower = np.asfortranarray(np.tril(A))

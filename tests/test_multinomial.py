@@ -13,6 +13,7 @@ from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import polychotomy as pc
+from polychotomy.machines.feature_passes import thin_products, thin_sums
 from polychotomy.multinomial import C_VALUES
 
 X, Y = load_wine(return_X_y=True)
@@ -140,3 +141,12 @@ def test_single_precision_is_near_double(memory_limit, few_rows_for_C, monkeypat
     np.testing.assert_allclose(one.predict_proba(MANY), two.predict_proba(MANY), atol=2e-4)
     threads = Machine(tol=1e-3, n_jobs=3, **given).fit(single, MANY_CLASSES)
     assert np.array_equal(threads.predict_proba(MANY), one.predict_proba(MANY))
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 31, 32, 33, 100])
+def test_products_in_pieces_are_products(n_rows):
+    random = np.random.default_rng(0)
+    columns, weights = random.standard_normal((n_rows, 7)), random.standard_normal((7, 3))
+    slopes = random.standard_normal((n_rows, 3))
+    np.testing.assert_allclose(thin_products(columns, weights), columns @ weights, atol=1e-13)
+    np.testing.assert_allclose(thin_sums(slopes, columns), slopes.T @ columns, atol=1e-13)

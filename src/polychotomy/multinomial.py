@@ -27,7 +27,13 @@ from .core.types import FloatArray, IntArray
 from .core.weights import class_numbers, row_weights
 from .kernels import FeatureRows, Landmarks, settle_kernel, settle_memory_limit
 from .machines.descent import History, minimise
-from .machines.feature_passes import Passes, Whitening, scatter_of
+from .machines.feature_passes import (
+    Passes,
+    Whitening,
+    scatter_of,
+    thin_products,
+    thin_sums,
+)
 from .machines.kernel_machine import KERNEL_PARAMETERS, LANDMARK_PARAMETERS, MEMORY
 from .machines.landmark_scores import LANDMARK_STATE, LandmarkScores, landmark_seed
 from .machines.parameters import (
@@ -370,9 +376,9 @@ class _Problem:
 
             def block(rows: IntArray, columns: NDArray[Any]) -> Sequence[FloatArray]:
                 v = C * own[rows]
-                losses, slopes = _losses(columns @ single + shift, self.numbers[rows])
+                losses, slopes = _losses(thin_products(columns, single) + shift, self.numbers[rows])
                 slopes *= v.astype(dtype)[:, None]
-                return np.array([v @ losses]), slopes.T @ columns, slopes.sum(axis=0)
+                return np.array([v @ losses]), thin_sums(slopes, columns), slopes.sum(axis=0)
 
             losses, of_columns, of_biases = passes.sum(block)
             gradient = whitening.gradient(of_columns.T, of_biases, weights)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from polychotomy import LSSVM
 from polychotomy.machines.lssvm.evidence import optimise_hyperparameters
 from polychotomy.machines.lssvm.predictive import moderated_probability, predictive_variance
 from polychotomy.machines.lssvm.solve import factorise
@@ -26,6 +27,10 @@ def tridiagonal(K, weights, cross, own, mu, zeta):
     return predictive_variance(tridiagonalise(K, weights), cross, own, mu, zeta)
 
 
+def eigenvectors(K, weights, cross, own, mu, zeta):
+    return predictive_variance(tridiagonalise(K, weights).eigenbasis, cross, own, mu, zeta)
+
+
 def cholesky(K, weights, cross, own, mu, zeta):
     """Return the variance by a factorisation for every column."""
     columns = [
@@ -35,7 +40,7 @@ def cholesky(K, weights, cross, own, mu, zeta):
     return np.hstack(columns)
 
 
-WAYS = pytest.mark.parametrize("way", [tridiagonal, cholesky])
+WAYS = pytest.mark.parametrize("way", [tridiagonal, eigenvectors, cholesky])
 
 
 @WAYS
@@ -74,6 +79,17 @@ def test_equals_equation_12_with_its_sign_corrected(way, kernel):
     for column, (mu, zeta) in enumerate(zip(MU, ZETA, strict=True)):
         expected = twins.paper_variance(K, y, cross, own, mu, zeta, sign=-1)
         assert_allclose(got[:, column], expected, rtol=1e-8)
+
+
+def test_many_new_rows_are_predicted_with_eigenvectors():
+    X = twins.rows(8, 30)
+    basis = tridiagonalise(twins.gaussian(X))
+    assert basis.for_rows(60) is basis
+    assert basis.for_rows(61) is basis.eigenbasis
+    y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    model = LSSVM().fit(X, y)
+    one_by_one = np.vstack([model.predict_proba(row[None]) for row in X])
+    assert_allclose(model.predict_proba(np.tile(X, (3, 1)))[:30], one_by_one, rtol=1e-9)
 
 
 def test_equation_12_as_printed_has_negative_variances():

@@ -26,7 +26,7 @@ from polychotomy.kernels import (
     Polynomial,
     Precomputed,
 )
-from polychotomy.machines import on_demand
+from polychotomy.machines import kernel_columns, on_demand
 from polychotomy.machines.klr.linear import solve_linear_klr
 from polychotomy.machines.lssvm import columns as lssvm_columns
 from polychotomy.machines.svm.decomposition import decompose
@@ -100,6 +100,78 @@ def test_rows_of_a_precomputed_kernel_are_those_of_its_part():
     some = np.array([3, 1, 19])
     np.testing.assert_array_equal(rows.block(some), gram[np.ix_(part[some], part[some])])
     np.testing.assert_array_equal(rows.diagonal, gram.diagonal()[part])
+
+
+def single_source(kernel, X, n_bytes=TINY):
+    rows, memory = np.arange(len(X)), np.empty(CachedRows.room(len(X), n_bytes))
+    return CachedRows(kernel, X.astype(np.float64), rows, memory, single=X)
+
+
+def test_rows_of_inputs_in_single_precision_until_they_are_refined():
+    kernel, X = KERNELS["rbf"], (5.0 + noisy(60, 20)[0]).astype(np.float32)
+    gram = kernel.between(X.astype(np.float64), X.astype(np.float64))
+    rows, some = single_source(kernel, X), np.arange(3, 40, 3)
+    wrong = np.abs(rows.block(some) - gram[np.ix_(some, some)])
+    assert 0.0 < wrong.max() <= 4.0 * rows.error < 1e-5
+    rows.refine()
+    assert rows.error == 0.0
+    np.testing.assert_allclose(rows.block(some), gram[np.ix_(some, some)], rtol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1e4), Polynomial(0.1, 3, 1.0), Function(quadratic)])
+def test_rows_are_double_where_single_precision_has_too_few_digits(kernel):
+    X = noisy(30)[0].astype(np.float32)
+    rows, gram = single_source(kernel, X), kernel.between(X.astype(float), X.astype(float))
+    assert rows.error == 0.0
+    np.testing.assert_allclose(rows.block(np.arange(16)), gram[:16, :16], rtol=1e-10)
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-9])
+def test_single_precision_is_left_before_it_exceeds_the_tolerance(tolerance):
+    X, y = noisy(200)
+    X, kernel = X.astype(np.float32), Gaussian(0.2)
+    bounds = np.full(200, 20.0)
+    rows = single_source(kernel, X, n_bytes=8 * 200 * 200)
+    found = decompose(rows, y, bounds, tolerance)
+    exact = decompose(source(kernel, X.astype(float)), y, bounds, 1e-9)
+    gram = kernel.between(X.astype(float), X.astype(float))
+    scores = gram @ (y * found.coefficients) + found.bias
+    expected = gram @ (y * exact.coefficients) + exact.bias
+    assert found.converged
+    assert (rows.error > 0.0) == (tolerance == 1e-3)
+    np.testing.assert_allclose(scores, expected, atol=10 * tolerance)
+
+
+def test_scores_of_inputs_in_single_precision(monkeypatch):
+    X, y = noisy(300)
+    X = X.astype(np.float32)
+    monkeypatch.setattr(kernel_columns, "LEAST_FOR_SINGLE", 10)
+    asked = []
+    between_single = Gaussian.between_single
+    monkeypatch.setattr(
+        Gaussian, "between_single", lambda *given: asked.append(1) or between_single(*given)
+    )
+    for C, is_single in ((1.0, True), (1e6, False)):
+        model = pc.ProbabilisticSVC(C=C, gamma=0.3).fit(X, y)
+        asked.clear()
+        found = model.decision_function(X)
+        assert bool(asked) == is_single
+        expected = model.decision_function(X.astype(float))
+        np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
+
+
+def test_held_out_scores_are_computed_once(monkeypatch):
+    X, y = load_digits(n_class=3, return_X_y=True)
+    asked, scores = [], kernel_columns.FittedKernels.scores
+    monkeypatch.setattr(
+        kernel_columns.FittedKernels, "scores", lambda *given: asked.append(1) or scores(*given)
+    )
+    model = pc.ProbabilisticSVC(memory_limit=TINY, tempering=True).fit(X[:150], y[:150])
+    # Those of five folds serve the sigmoids and the tempering.
+    assert len(asked) == 5
+    asked.clear()
+    model.predict_proba(X)
+    assert len(asked) == 1
 
 
 def test_rows_used_last_are_kept_within_the_room():

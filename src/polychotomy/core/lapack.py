@@ -102,6 +102,35 @@ def eigenvectors(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     return values, vectors
 
 
+def tridiagonal_eigenvectors(
+    diagonal: FloatArray, off_diagonal: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return eigenvalues and eigenvectors of a symmetric tridiagonal matrix (``dstevd``).
+
+    Parameters
+    ----------
+    diagonal, off_diagonal : ndarray of shape (n,), (n - 1,)
+        The matrix.
+
+    Returns
+    -------
+    values : ndarray of shape (n,)
+        Ascending.
+    vectors : ndarray of shape (n, n)
+        One eigenvector in each column.
+    """
+    n = len(diagonal)
+    values, vectors = np.array(diagonal), np.empty((n, n), order="F")
+    # LAPACK overwrites both, and wants an address even where there is no number.
+    given = (b"V", n, values, np.append(off_diagonal, 0.0), vectors, max(n, 1))
+    whole = np.empty(1, dtype=np.intc)
+    work, size = _work(_asked("dstevd", *given, np.empty(1), -1, whole, -1))
+    integers = np.empty(max(int(whole[0]), 1), dtype=np.intc)
+    if _call("dstevd", n, *given, work, size, integers, len(integers)):
+        raise np.linalg.LinAlgError("The eigenvalues did not converge.")
+    return values, vectors
+
+
 def _asked(name: str, *arguments: Any) -> int:
     """Return the size of the work space that a routine would like to have."""
     _call(name, 0, *arguments)

@@ -30,7 +30,8 @@ class OnDemand(NamedTuple):
     """
 
     diagonal: FloatArray
-    tile: Callable[[IntArray, slice], FloatArray]
+    tile: Callable[[IntArray, slice], NDArray[Any]]
+    error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,17 @@ class Kernel(Part):
         return OnDemand(
             self.diagonal(part), lambda some, all_: self.between(part[some], part[all_])
         )
+
+    def on_demand_single(self, X: Any, rows: IntArray) -> OnDemand | None:
+        """Return the same in single precision; None if that is not faster, or too few digits."""
+        return None
+
+    def single_error(self, Z: Any) -> float:
+        """Return the typical error of `between_single` with rows like those of Z.
+
+        Infinite if it is not faster than double precision, or if too few digits would remain.
+        """
+        return float(np.inf)
 
     @classmethod
     def magnitude(cls, X: Any) -> float | None:

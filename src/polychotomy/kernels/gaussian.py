@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from ..core.registry import register
 from ..core.types import FloatArray, IntArray
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 FAR_FROM_ZERO = 1e6
 # The same in single precision, with rows moved to the origin.
 FAR_IN_SINGLE = 1e2
+SINGLE_ROUNDING = float(np.finfo(np.float32).eps)
 # The number of rows whose kernel is computed together in single precision.
 ROWS_IN_CACHE = 256
 
@@ -118,6 +120,30 @@ class Gaussian(Kernel):
             return products
 
         return OnDemand(self.diagonal(part), tile)
+
+    def on_demand_single(self, X: Any, rows: IntArray) -> OnDemand | None:
+        """Return the same in single precision; None if too few digits would remain."""
+        part = some_rows(X, rows)
+        error = self.single_error(part)
+        if not np.isfinite(error):
+            return None
+        part = part - part.mean(axis=0)
+        gamma = np.float32(self.gamma)
+        terms, factors = gamma * np.einsum("ij,ij->i", part, part), 2 * gamma * part
+
+        def tile(some: IntArray, all_: slice) -> NDArray[np.float32]:
+            products: NDArray[np.float32] = np.matmul(part[some], factors[all_].T)
+            _core.gaussian_of_single_products(products, terms[some], terms[all_])
+            return products
+
+        return OnDemand(self.diagonal(part), tile, error)
+
+    def single_error(self, Z: Any) -> float:
+        """Return the typical error of `between_single`, infinite for rows far from each other."""
+        if Z.dtype != np.float32 or issparse(Z):
+            return float(np.inf)
+        spread = self.gamma * squared_norms(Z - Z.mean(axis=0)).max(initial=0.0)
+        return SINGLE_ROUNDING * (1.0 + spread) if spread <= FAR_IN_SINGLE else float(np.inf)
 
     @classmethod
     def warns_of_scales(cls) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 from scipy.sparse import issparse
@@ -35,9 +37,11 @@ class SharedRows:
 
     def __init__(self, X: Any) -> None:
         # Note: always double precision. Distances of single-precision inputs lose digits that the
-        # solvers would then treat as exact.
+        # solvers would then treat as exact. Who knows how many digits are needed takes `single`.
         self.X = X if X.dtype == np.float64 else X.astype(np.float64)
+        self.single = X if X.dtype == np.float32 and not issparse(X) else None
         self._latest: tuple[Kernel, FloatArray] | None = None
+        self._scores: dict[int, tuple[IntArray, FloatArray]] = {}
         # The rows of the latest part, and its Gram matrix.
         self._part: tuple[Kernel, IntArray, FloatArray] | None = None
 
@@ -89,6 +93,26 @@ class SharedRows:
         if not (np.isin(rows, inside).all() and np.isin(others, inside).all()):
             return None
         return gram[np.ix_(np.searchsorted(inside, rows), np.searchsorted(inside, others))]
+
+    def scores_of(self, fitted: Any, rows: IntArray, score: Callable[[], FloatArray]) -> FloatArray:
+        """Return the scores of some rows by trained machines; the latest are kept.
+
+        Note: calibration and tempering ask for the same ones. Without a Gram matrix they take as
+        long as half of the training. They are forgotten with the machines.
+        """
+        known = self._scores.get(id(fitted))
+        if known is not None and np.array_equal(known[0], rows):
+            return known[1]
+        if known is None:
+            finalize(fitted, self._scores.pop, id(fitted), None)
+        scores = score()
+        scores.flags.writeable = False
+        self._scores[id(fitted)] = rows, scores
+        return scores
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Elsewhere, machines have other identities.
+        return vars(self) | {"_scores": {}}
 
     def gram(self, kernel: Kernel, n_threads: int = 1) -> FloatArray:
         """Return the Gram matrix of all rows; only the latest is kept."""

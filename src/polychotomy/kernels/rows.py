@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from threading import Event
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.types import FloatArray, IntArray
 from ..native import _core
@@ -39,6 +41,9 @@ class RowSource:
         Set by others to end the work.
     """
 
+    # The typical error of an entry, where it is not that of double precision.
+    error = 0.0
+
     def __init__(
         self, n_rows: int, most_at_once: int, diagonal: FloatArray, stop: Event | None = None
     ) -> None:
@@ -66,6 +71,9 @@ class RowSource:
         """Raise StoppedError if another thread asked to stop."""
         if self._stop is not None and self._stop.is_set():
             raise StoppedError
+
+    def refine(self) -> None:
+        """Go on in double precision."""
 
     def subtract(self, residual: FloatArray, rows: IntArray, amounts: FloatArray) -> None:
         """Subtract the columns of a few rows, times their amounts, from the residuals."""
@@ -114,6 +122,9 @@ class CachedRows(RowSource):
         The memory for kept rows, with the size that `room` returns.
     stop : Event, default=None
         Set by others to end the work.
+    single : ndarray of shape (n_all, n_features), default=None
+        The inputs in single precision, if they are given so: the kernel is then computed from
+        these, in half the time, until `refine` is called.
     """
 
     @staticmethod
@@ -128,16 +139,24 @@ class CachedRows(RowSource):
         rows: IntArray,
         memory: FloatArray,
         stop: Event | None = None,
+        single: NDArray[np.float32] | None = None,
     ) -> None:
         n_rows = len(rows)
         n_kept = min(len(memory) // max(n_rows, 1), n_rows)
-        diagonal, self._tile = kernel.on_demand(X, rows)
+        coarse = None if single is None else kernel.on_demand_single(single, rows)
+        self._in_double = partial(kernel.on_demand, X, rows)
+        diagonal, self._tile, self.error = coarse or self._in_double()
         super().__init__(n_rows, min(MOST_AT_ONCE, n_kept), diagonal, stop)
         self._kept = memory[: n_kept * n_rows].reshape(n_kept, n_rows)
         self._place_of = np.full(self.n_rows, -1)
         self._row_at = np.full(n_kept, -1)
         self._last_use = np.full(n_kept, -1)
         self._clock = 0
+
+    def refine(self) -> None:
+        """Go on in double precision, without the rows that were kept."""
+        _, self._tile, self.error = self._in_double()
+        self._place_of[:] = self._row_at[:] = self._last_use[:] = -1
 
     def _block(self, rows: IntArray) -> FloatArray:
         block = np.empty((len(rows), len(rows)))

@@ -19,6 +19,9 @@ from .feature_blocks import in_blocks
 
 # Blocks of kernel columns have about this many numbers.
 PASS_ENTRIES = 1 << 20
+# Products of kernel columns with a few weights are taken by this many rows. BLAS copies the factors
+# of larger products to another place first, which took as long as the products.
+ROWS_A_PRODUCT = 32
 # The curvature that all problems start from is estimated from this many rows for each landmark.
 ROWS_A_LANDMARK, LEAST_ROWS = 10, 2_000
 
@@ -85,6 +88,25 @@ class Passes:
             kept[:] = self.landmarks.columns(self.X[self.blocks[number]], self.dtype)
             self._filled[number] = True
         return kept
+
+
+def thin_products(columns: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
+    """Return ``columns @ weights`` for a few columns of weights."""
+    pieces, rest = _pieces(columns)
+    return np.concatenate([(pieces @ weights).reshape(-1, weights.shape[1]), rest @ weights])
+
+
+def thin_sums(slopes: NDArray[Any], columns: NDArray[Any]) -> NDArray[Any]:
+    """Return ``slopes.T @ columns`` for a few columns of slopes."""
+    (pieces, rest), (own, own_rest) = _pieces(columns), _pieces(slopes)
+    result: NDArray[Any] = np.matmul(own.swapaxes(1, 2), pieces).sum(axis=0)
+    return result + own_rest.T @ rest
+
+
+def _pieces(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Cut rows into pieces of a fixed size, and the rest."""
+    whole = len(values) // ROWS_A_PRODUCT * ROWS_A_PRODUCT
+    return values[:whole].reshape(-1, ROWS_A_PRODUCT, values.shape[1]), values[whole:]
 
 
 def _empty(shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:

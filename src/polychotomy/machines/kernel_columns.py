@@ -11,13 +11,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, issparse
+from scipy.sparse.linalg import norm as sparse_norm
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core.margins import Margins
@@ -40,6 +41,10 @@ from .any_learner import single_threaded_blas
 from .base import FoldMargins, Machine, TrainingOptions
 from .on_demand import RowSolver, is_worth_it, solve_on_demand
 from .solved import Solved, SolvedPath, join_columns, scatter
+
+# With at least this many rows, scores of inputs in single precision are computed in it, if their
+# typical error is at most this: a tenth of the default tolerance of the solvers.
+LEAST_FOR_SINGLE, ERROR_OF_SINGLE = 1000, 1e-4
 
 
 @stored("fitted.kernels")
@@ -81,6 +86,23 @@ class FittedKernels:
         scores += self.biases
         return scores
 
+    @cached_property
+    def inputs_in_single(self) -> NDArray[np.float32] | None:
+        """The inputs in single precision, if that is faster and changes no score noticeably."""
+        lengths = sparse_norm if issparse(self.coefficients) else np.linalg.norm
+        if len(self.support) < LEAST_FOR_SINGLE or issparse(self.support_inputs):
+            return None
+        inputs: NDArray[np.float32] = self.support_inputs.astype(np.float32)
+        if not (inputs == self.support_inputs).all():
+            return None
+        # Errors of entries have no common sign.
+        largest = lengths(self.coefficients, axis=0).max(initial=0.0)
+        error = self.kernel.single_error(inputs) * float(largest)
+        return inputs if error <= ERROR_OF_SINGLE else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key != "inputs_in_single"}
+
     def compressed(self) -> SparseColumns:
         """Return the same machines without inputs and zeros, for `KernelColumns.join`."""
         # Column by column, so that joining them only moves whole columns.
@@ -90,9 +112,12 @@ class FittedKernels:
         # Rows are fewer than 2^31; half the memory.
         return SparseColumns(self.support[row].astype(np.int32), sizes, values, self)
 
-    def _kernel_with(self, X: Any) -> FloatArray:
+    def _kernel_with(self, X: Any) -> NDArray[Any]:
         if self.kernel.is_precomputed:
             return dense(X[:, self.support])
+        is_single = isinstance(X, np.ndarray) and X.dtype == np.float32
+        if is_single and self.inputs_in_single is not None:
+            return self.kernel.between_single(X, self.inputs_in_single)
         return self.kernel.between(X, self.support_inputs)
 
     def check_state(self, sizes: Sizes) -> None:
@@ -213,7 +238,15 @@ class KernelColumns:
             within = fits(len(labels), limit)
             if is_worth_it(self.solver, kernel, state.X, labels, subsets, within):
                 solved = solve_on_demand(
-                    self.solver, kernel, state.X, labels, subsets, weights, limit, n_threads
+                    self.solver,
+                    kernel,
+                    state.X,
+                    labels,
+                    subsets,
+                    weights,
+                    limit,
+                    n_threads,
+                    state.single,
                 )
             elif within:
                 n_threads = most_threads(len(labels), n_threads, limit)
@@ -377,7 +410,11 @@ class KernelColumns:
         """Return the margins of training rows, from the Gram matrix."""
         gram = state.between(fitted.kernel, rows, fitted.support)
         if gram is None:
-            return self._margins(fitted.scores(state.X[rows]), probability)
+            given = state.X
+            if state.single is not None and fitted.inputs_in_single is not None:
+                given = state.single
+            scores = state.scores_of(fitted, rows, lambda: fitted.scores(given[rows]))
+            return self._margins(scores, probability)
         with single_threaded_blas():
             scores = gram @ fitted.coefficients
         scores += fitted.biases

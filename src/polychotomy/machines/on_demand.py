@@ -16,6 +16,7 @@ from threading import Event
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.types import FloatArray, IntArray, SignArray
 from ..kernels import CachedRows, Kernel, LinearRows, RowSource
@@ -81,6 +82,7 @@ def solve_on_demand(
     weights: FloatArray | None,
     memory_limit: float,
     n_threads: int,
+    single: NDArray[np.float32] | None = None,
 ) -> Solved:
     """Solve every column on every subset of rows.
 
@@ -105,7 +107,7 @@ def solve_on_demand(
         own_weights = None if weights is None else weights[rows]
         buffer = buffers.get()
         try:
-            source = _source(kernel, X, rows, buffer, stop)
+            source = _source(kernel, X, rows, buffer, stop, single)
             part = solver.solve_rows(source, labels[np.ix_(rows, columns)], inside, own_weights)
         finally:
             buffers.put(buffer)
@@ -147,11 +149,18 @@ def columns_by_participants(
     ]
 
 
-def _source(kernel: Kernel, X: Any, rows: IntArray, buffer: FloatArray, stop: Event) -> RowSource:
+def _source(
+    kernel: Kernel,
+    X: Any,
+    rows: IntArray,
+    buffer: FloatArray,
+    stop: Event,
+    single: NDArray[np.float32] | None,
+) -> RowSource:
     everything = len(rows) == X.shape[0]
     if kernel.is_linear:
         return LinearRows(X if everything else X[rows], stop)
-    return CachedRows(kernel, X, rows, buffer, stop)
+    return CachedRows(kernel, X, rows, buffer, stop, single)
 
 
 def _in_order(

@@ -27,7 +27,7 @@ from ...kernels.gaussian import exponential_of
 from ..any_learner import single_threaded_blas
 from ..base import LeftOut, Machine, TrainingOptions
 from .evidence import Hyperparameters, fixed_hyperparameters, optimise_hyperparameters
-from .predictive import Basis, moderated_log_odds, predictive_variance
+from .predictive import Basis, Explaining, moderated_log_odds, predictive_variance
 from .selection import select_by_evidence
 from .solve import Factor, Fit, factorise
 from .tridiagonal import Tridiagonal, fit, tridiagonalise, with_targets
@@ -90,12 +90,10 @@ class Piece:
         """Check that the kernel reads inputs."""
         require(not self.kernel.is_precomputed, self, "has a precomputed kernel")
 
-    def variance(self, X: Any, cross: FloatArray) -> FloatArray:
-        """Return the variance of the scores of new rows, VANGESTEL (12)."""
+    def variance(self, X: Any, cross: FloatArray, basis: Explaining) -> FloatArray:
+        """Return the variance of the scores of new rows, VANGESTEL (12), from a form of `basis`."""
         chosen = self.hyperparameters
-        return predictive_variance(
-            self.basis, cross, self.kernel.diagonal(X), chosen.mu, chosen.zeta
-        )
+        return predictive_variance(basis, cross, self.kernel.diagonal(X), chosen.mu, chosen.zeta)
 
     def leave_one_out(self) -> FloatArray:
         """Return the score that every training row gets from a fit without it."""
@@ -277,13 +275,14 @@ class LSSVMColumns:
         for piece in fitted.pieces:
             noise[piece.columns] = 1.0 / piece.hyperparameters.zeta
             step = max(1, BLOCK_ENTRIES // len(piece.rows))
+            basis = piece.basis.for_rows(shape[0]) if probability else piece.basis
             for start in range(0, shape[0], step):
                 place = slice(start, start + step), piece.columns
                 with single_threaded_blas():
                     cross = piece.kernel.between(X[place[0]], piece.inputs)
                     mean[place] = piece.solution.scores(cross)
                     if probability:
-                        variance[place] = piece.variance(X[place[0]], cross)
+                        variance[place] = piece.variance(X[place[0]], cross, basis)
                         odds[place] = moderated_log_odds(
                             mean[place], variance[place], noise[piece.columns], piece.prior
                         )

@@ -19,11 +19,8 @@ from .centring import LARGEST, Centring, scaled
 LARGEST_LOG_ODDS = 800.0
 
 
-class Basis(Protocol):
-    """A centred Gram matrix G in a form that can solve systems with it.
-
-    `Tridiagonal` is for any number of gammas, a `Factor` only for the gamma it was made for.
-    """
+class Explaining(Protocol):
+    """A centred Gram matrix G in a form that gives the variances of new rows."""
 
     @property
     def centring(self) -> Centring:
@@ -46,6 +43,17 @@ class Basis(Protocol):
         """
         ...
 
+
+class Basis(Explaining, Protocol):
+    """A centred Gram matrix G in a form that can solve systems with it.
+
+    `Tridiagonal` is for any number of gammas, a `Factor` only for the gamma it was made for.
+    """
+
+    def for_rows(self, n_rows: int) -> Explaining:
+        """Return the form that is fastest for the variances of this many new rows."""
+        ...
+
     def leave_one_out(self, targets: FloatArray, gamma: FloatArray) -> FloatArray:
         """Return the leave-one-out score of every row.
 
@@ -64,7 +72,7 @@ class Basis(Protocol):
 
 
 def predictive_variance(
-    basis: Basis,
+    basis: Explaining,
     cross_gram: FloatArray,
     self_gram: FloatArray,
     mu: FloatArray,
@@ -79,7 +87,7 @@ def predictive_variance(
 
     Parameters
     ----------
-    basis : Basis
+    basis : Explaining
         The training rows.
     cross_gram : ndarray of shape (n_new, n_rows)
         The kernel of new rows with training rows.

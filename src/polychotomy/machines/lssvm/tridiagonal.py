@@ -22,12 +22,18 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eigvalsh_tridiagonal
 from scipy.linalg.lapack import dormqr, dpttrf, dpttrs
 
-from ...core.lapack import tridiagonal_form
+from ...core.lapack import tridiagonal_eigenvectors, tridiagonal_form
 from ...core.registry import stored
 from ...core.state import Array, Field, Holds, Number, Sizes, require
 from ...core.types import FloatArray, IntArray
 from .centring import LARGEST, Centring, centre, check_semidefinite, check_targets, scaled
+from .eigenbasis import Eigenbasis
 from .solve import Fit
+
+# Eigenvectors pay off for the variances of more new rows than this for each training row.
+ROWS_FOR_EIGENVECTORS = 2
+# What is computed when it is needed, and not stored.
+_CACHED = ("inverse_basis", "eigenbasis")
 
 
 @stored("fitted.lssvm_tridiagonal")
@@ -137,15 +143,26 @@ class Tridiagonal:
         """Return the leave-one-out score of every row; see `Basis`."""
         return leave_one_out(with_targets(self, targets), gamma)
 
+    def for_rows(self, n_rows: int) -> Tridiagonal | Eigenbasis:
+        """Return the form that is fastest for the variances of this many new rows."""
+        return self.eigenbasis if n_rows > ROWS_FOR_EIGENVECTORS * self.n_rows else self
+
+    @cached_property
+    def eigenbasis(self) -> Eigenbasis:
+        """The eigenvectors, for the variances of many rows."""
+        values, vectors = tridiagonal_eigenvectors(self.diagonal, self.off_diagonal)
+        vectors = self.rotate(vectors, back=True)
+        return Eigenbasis(self.centring, np.maximum(values, 0.0), vectors.T, self.floor)
+
     @cached_property
     def inverse_basis(self) -> FloatArray:
         """The matrix ``Q'``, written out for leave-one-out."""
         return self.rotate(np.eye(self.n_rows - 1))
 
     def __getstate__(self) -> dict[str, object]:
-        # Without the cached matrix, and with zeros, which compress well, in the upper triangle,
+        # Without cached matrices, and with zeros, which compress well, in the upper triangle,
         # which LAPACK does not read.
-        state = {key: value for key, value in vars(self).items() if key != "inverse_basis"}
+        state = {key: value for key, value in vars(self).items() if key not in _CACHED}
         return state | {"reflectors": np.tril(self.reflectors)}
 
     @property

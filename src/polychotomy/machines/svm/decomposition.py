@@ -7,8 +7,8 @@ it needs only the kernel rows of these rows.
 
 Note: SMO on single pairs, as for a whole Gram matrix, would ask for two kernel rows at a time.
 Hundreds of rows at once are computed by one matrix product, and the inner problem is solved by the
-native SMO on a small block. Blocks are in double precision; single precision is only used on a
-shared Gram matrix (see `SVM`).
+native SMO on a small block. Kernel rows of inputs in single precision are computed in it, as long
+as their errors are well within the tolerance; all sums are in double precision.
 
 References: Joachims (1999), Making large-scale support vector machine learning practical; Lin
 (2001), On the convergence of the decomposition method for support vector machines.
@@ -31,6 +31,8 @@ _SHARE_OF_GAP = 0.1
 # Half of the rows of a round stay for the next one; otherwise rounds undo each other's changes.
 _SHARE_TO_STAY = 0.5
 _ITERATIONS_A_ROW = 100
+# The share of the required gap that kernel rows in single precision may add; above, double is used.
+_SHARE_OF_ROUNDING = 0.25
 
 
 def decompose(
@@ -97,6 +99,11 @@ class _Problem:
             rising, falling = self._may_rise_and_fall()
             gap = float(rising.max() - falling.min())
             goal = self.tolerance if gap > self.tolerance else self._goal()
+            if self._too_coarse(goal):
+                self.source.refine()
+                self.recompute()
+                fresh = True
+                continue
             if gap + 2.0 * self.error <= goal or self.iterations >= max_iterations:
                 break
             moved = gap > goal and self._round(rising, falling, gap, goal, max_iterations)
@@ -123,6 +130,13 @@ class _Problem:
         sizes = self.unit * float(np.abs(self.beta).sum())
         floor = 2.0 * _ROUNDING * (_core.SVM_ROUNDING_TERMS + sizes)
         return max(self.tolerance * min(1.0, scale), floor)
+
+    def _too_coarse(self, goal: float) -> bool:
+        """Whether entries in single precision are not enough; their errors have no common sign."""
+        if self.source.error == 0.0:
+            return False
+        error = self.source.error * float(np.linalg.norm(self.beta))
+        return 2.0 * error > _SHARE_OF_ROUNDING * goal
 
     def _round(
         self,
