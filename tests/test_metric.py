@@ -15,8 +15,11 @@ import polychotomy as pc
 from polychotomy.core.rows import chosen_rows
 from polychotomy.ensemble.metric_rounds import (
     BIAS_PENALTY,
+    FIRST_GAMMA,
+    FIRST_WIDTH,
     TEMPERATURE_PENALTY,
     Judge,
+    Widths,
     squared_slopes,
 )
 from polychotomy.ensemble.views import learn_view
@@ -194,6 +197,10 @@ def test_metric_classifiers_take_kernel_width_and_C_from_the_metric():
     assert other.estimator_.machine.get_params()["sigma2"] == 1.0
     assert other.estimator_.machine.C == 3.0
     assert given.machine.sigma2 is None
+    together = pc.KernelMultinomialRegression(landmarks=30, C=1.0)
+    third = pc.MetricClassifier(together, pc.LearnedMetric(rounds=0)).fit(X[::2], y[::2])
+    assert (third.estimator_.sigma2, third.estimator_.C, together.sigma2) == (1.0, 1.0, None)
+    assert third.score(X[1::2], y[1::2]) > 0.9
     with pytest.raises(TypeError, match=r"machine SVM\(\), KernelLogisticRegression\(\) or LSSVM"):
         pc.MetricClassifier(pc.ProbabilisticSVC()).fit(X, y)
 
@@ -226,6 +233,25 @@ def test_views_are_chosen_on_some_rows_and_weights_on_all(monkeypatch):
     judge = Judge("rbf", Z, SMALL_y, np.ones(50))
     scores = UnitOutPath(gram, targets).scores(metric.C_)
     assert metric.nll_ == pytest.approx(judge.nll(scores, np.zeros(4))[0], rel=1e-6)
+
+
+def test_weights_are_learned_on_some_rows_and_the_width_on_all(monkeypatch):
+    monkeypatch.setattr("polychotomy.ensemble.metric.ROWS_FOR_VIEWS", 30)
+    monkeypatch.setattr("polychotomy.ensemble.metric.ROWS_FOR_ROUNDS", 40)
+    metric = pc.LearnedMetric(views=["standardised"]).fit(SMALL_X, SMALL_y)
+    view, ones = learn_view("standardised", SMALL_X, np.ones(50)), np.ones(SMALL_X.shape[1])
+    parts = []
+    for number in (30, 40):
+        rows = chosen_rows(SMALL_y, np.ones(50), number)
+        parts.append(Judge("rbf", view.transform(SMALL_X[rows]), SMALL_y[rows], np.ones(number)))
+    first = Widths(parts[0], ones).climb(FIRST_WIDTH, FIRST_GAMMA)
+    found = Widths(parts[1], ones).climb(first.width, first.gamma)
+    best = min([found, *parts[1].renew(found, 3)], key=lambda one: one.nll)
+    np.testing.assert_array_equal(metric.feature_weights_, best.weights)
+    every = Judge("rbf", view.transform(SMALL_X), SMALL_y, np.ones(50))
+    last = Widths(every, best.weights).climb(best.width, best.gamma)
+    assert (metric.nll_, metric.scale_) == (last.nll, last.scale)
+    assert metric.history_[-1]["nll"] == metric.nll_
 
 
 def test_single_precision_is_close_to_double(monkeypatch, problem):
