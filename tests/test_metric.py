@@ -17,6 +17,7 @@ from polychotomy.ensemble.metric_rounds import (
     BIAS_PENALTY,
     FIRST_GAMMA,
     FIRST_WIDTH,
+    NARROWER,
     TEMPERATURE_PENALTY,
     Judge,
     Widths,
@@ -61,6 +62,15 @@ def test_scores_without_a_unit_are_those_of_refits(problem, gamma):
         kept = left > 0
         fit = solve(gram[np.ix_(kept, kept)], targets[kept], gamma, left[kept])
         np.testing.assert_allclose(scores[row], fit.scores(gram[[row]][:, kept])[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("n_scored", [1, 5, 11, 12])
+def test_scores_of_some_rows_are_those_of_all(problem, n_scored):
+    gram, targets = problem
+    weights = np.array([1, 2, 3, 1, 0.5, 1, 2.5, 1, 1, 4, 1, 1], dtype=float)
+    some = UnitOutPath(gram, targets, weights, n_scored).scores(3.0)
+    every = UnitOutPath(gram, targets, weights).scores(3.0)
+    np.testing.assert_allclose(some, every[-n_scored:], atol=1e-12)
 
 
 def test_scores_and_fits_agree_with_the_other_solvers(problem):
@@ -248,8 +258,14 @@ def test_weights_are_learned_on_some_rows_and_the_width_on_all(monkeypatch):
     found = Widths(parts[1], ones).climb(first.width, first.gamma)
     best = min([found, *parts[1].renew(found, 3)], key=lambda one: one.nll)
     np.testing.assert_array_equal(metric.feature_weights_, best.weights)
-    every = Judge("rbf", view.transform(SMALL_X), SMALL_y, np.ones(50))
-    last = Widths(every, best.weights).climb(best.width, best.gamma)
+    order = [*(row for row in range(50) if row not in rows), *rows]
+    Z = view.transform(SMALL_X)[order]
+    every = Judge("rbf", Z, SMALL_y[order], np.ones(50), 40)
+    last = Widths(every, best.weights).climb(best.width, best.gamma, NARROWER)
+    plain = Judge("rbf", Z[10:], SMALL_y[order][10:], np.ones(40))
+    gram = plain_gram("rbf", Z * last.weights * last.scale, Z * last.weights * last.scale)
+    scores = UnitOutPath(gram, every.targets).scores(metric.C_)[10:]
+    assert metric.nll_ == pytest.approx(plain.nll(scores, np.zeros(4))[0], rel=1e-6)
     assert (metric.nll_, metric.scale_) == (last.nll, last.scale)
     assert metric.history_[-1]["nll"] == metric.nll_
 
@@ -258,7 +274,7 @@ def test_single_precision_is_close_to_double(monkeypatch, problem):
     gram, targets = problem
     wanted = UnitOutPath(gram, targets)
     wanted_scores, wanted_fit = wanted.scores(10.0), wanted.fit(10.0)
-    monkeypatch.setattr("polychotomy.machines.lssvm.unit_out.MOST_ROWS_IN_DOUBLE", 5)
+    monkeypatch.setattr("polychotomy.machines.lssvm.solve.MOST_ROWS_IN_DOUBLE", 5)
     single = UnitOutPath(gram, targets)
     found = single.scores(10.0)
     np.testing.assert_allclose(found, wanted_scores, atol=1e-3)
@@ -266,6 +282,10 @@ def test_single_precision_is_close_to_double(monkeypatch, problem):
     np.testing.assert_allclose(
         single.fit(10.0).coefficients, wanted_fit.coefficients, rtol=1e-3, atol=1e-3
     )
+    factor = factorise(gram, 10.0)
+    left_out = factor.leave_one_out(targets, 10.0)
+    np.testing.assert_allclose(left_out, wanted_scores, atol=2e-5)
+    assert np.abs(left_out - wanted_scores).max() > 1e-10
     # A small ridge is not left to single precision.
     double = UnitOutPath(gram, targets).scores(1e6)
     monkeypatch.undo()

@@ -22,6 +22,7 @@ from .metric_rounds import (
     FIRST_GAMMA,
     FIRST_WIDTH,
     GAMMAS,
+    NARROWER,
     WIDTHS,
     Found,
     Judge,
@@ -238,8 +239,10 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             self._note(name, n_rounds, later)
             found = min(found, later, key=lambda one: one.nll)
         if len(some) < len(X):
-            judge = Judge(self.kernel, Z, y, weights)
-            found = Widths(judge, found.weights).climb(found.width, found.gamma)
+            # Trained on all rows, judged on some. With more rows, no kernel should be wider.
+            order = np.concatenate([np.setdiff1d(np.arange(len(X)), some), some])
+            judge = Judge(self.kernel, Z[order], y[order], weights[order], len(some))
+            found = Widths(judge, found.weights).climb(found.width, found.gamma, NARROWER)
             self._note(name, n_rounds, found)
         return found, name, views[name]
 
