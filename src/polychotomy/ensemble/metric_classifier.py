@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,7 +25,8 @@ from .metric import LearnedMetric
 
 # The classifiers that can be fitted with a metric.
 TYPES = (PolychotomyClassifier, TwoStepSearchCV, KernelMultinomialRegression)
-# Above this many rows, the LS-SVM has this many landmarks, and inputs are in single precision.
+# Above this many rows, the LS-SVM has this many landmarks, and machines with landmarks read inputs
+# in single precision.
 # Note: ``landmarks="auto"`` took 4,000 and 82 seconds on 20,000 rows, most of it for trying.
 MANY_ROWS, LANDMARKS = 5_000, 2_000
 
@@ -187,7 +189,7 @@ class MetricClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, 
         estimator = self._for_rows(len(Z))
         machine = _machine_of(estimator)
         machine.set_params(**metric.parameters_for(machine))
-        if len(Z) > MANY_ROWS:
+        if len(Z) > MANY_ROWS and isinstance(machine.landmarks, Integral):
             Z = Z.astype(np.float32)
         p = None
         if keep_out_of_fold:
