@@ -64,7 +64,8 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     max_rows : int, default=2000
         The metric is learned from at most this many rows, chosen evenly from every class, plus one
         row of each class that would otherwise be lost. The time grows with their cube. Views, and
-        where the search for width and gamma starts, are chosen on 800 of them.
+        where the search for width and gamma starts, are chosen on 800 of them, and the weights on
+        1,000, which then judge widths and gammas of fits on all.
 
     Attributes
     ----------
@@ -78,7 +79,7 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     C_ : float
         The regularisation of the LS-SVM that was fitted with the metric.
     nll_ : float
-        The mean negative log-likelihood of the leave-one-out scores, per row.
+        The mean negative log-likelihood of the leave-one-out scores of the judged rows.
     history_ : list of dict
         The result of each round: "view", "round", "width", "C" and "nll".
     classes_ : ndarray of shape (n_classes,)

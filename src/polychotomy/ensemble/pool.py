@@ -60,7 +60,8 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     members : list of (str, classifier), default=None
         Classifiers with `predict_proba`, of this library or any other, with names. By default
         those of `default_members`: an LS-SVM and kernel logistic regression, each with a learned
-        Gaussian and a learned Laplacian metric, and an SVM.
+        Gaussian and a learned Laplacian metric, and an SVM. Above 5,000 rows they have landmarks,
+        and there is no SVM.
     budget : float, default=None
         The seconds that fitting may take, roughly. The most expensive members are skipped until
         the others are expected to finish in that time. The cheapest member always stays. Members
