@@ -15,8 +15,12 @@ import polychotomy as pc
 from polychotomy.core.rows import chosen_rows
 from polychotomy.ensemble.metric_rounds import (
     BIAS_PENALTY,
+    FIRST_GAMMA,
+    FIRST_WIDTH,
+    NARROWER,
     TEMPERATURE_PENALTY,
     Judge,
+    Widths,
     squared_slopes,
 )
 from polychotomy.ensemble.views import learn_view
@@ -58,6 +62,15 @@ def test_scores_without_a_unit_are_those_of_refits(problem, gamma):
         kept = left > 0
         fit = solve(gram[np.ix_(kept, kept)], targets[kept], gamma, left[kept])
         np.testing.assert_allclose(scores[row], fit.scores(gram[[row]][:, kept])[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("n_scored", [1, 5, 11, 12])
+def test_scores_of_some_rows_are_those_of_all(problem, n_scored):
+    gram, targets = problem
+    weights = np.array([1, 2, 3, 1, 0.5, 1, 2.5, 1, 1, 4, 1, 1], dtype=float)
+    some = UnitOutPath(gram, targets, weights, n_scored).scores(3.0)
+    every = UnitOutPath(gram, targets, weights).scores(3.0)
+    np.testing.assert_allclose(some, every[-n_scored:], atol=1e-12)
 
 
 def test_scores_and_fits_agree_with_the_other_solvers(problem):
@@ -194,6 +207,10 @@ def test_metric_classifiers_take_kernel_width_and_C_from_the_metric():
     assert other.estimator_.machine.get_params()["sigma2"] == 1.0
     assert other.estimator_.machine.C == 3.0
     assert given.machine.sigma2 is None
+    together = pc.KernelMultinomialRegression(landmarks=30, C=1.0)
+    third = pc.MetricClassifier(together, pc.LearnedMetric(rounds=0)).fit(X[::2], y[::2])
+    assert (third.estimator_.sigma2, third.estimator_.C, together.sigma2) == (1.0, 1.0, None)
+    assert third.score(X[1::2], y[1::2]) > 0.9
     with pytest.raises(TypeError, match=r"machine SVM\(\), KernelLogisticRegression\(\) or LSSVM"):
         pc.MetricClassifier(pc.ProbabilisticSVC()).fit(X, y)
 
@@ -228,11 +245,36 @@ def test_views_are_chosen_on_some_rows_and_weights_on_all(monkeypatch):
     assert metric.nll_ == pytest.approx(judge.nll(scores, np.zeros(4))[0], rel=1e-6)
 
 
+def test_weights_are_learned_on_some_rows_and_the_width_on_all(monkeypatch):
+    monkeypatch.setattr("polychotomy.ensemble.metric.ROWS_FOR_VIEWS", 30)
+    monkeypatch.setattr("polychotomy.ensemble.metric.ROWS_FOR_ROUNDS", 40)
+    metric = pc.LearnedMetric(views=["standardised"]).fit(SMALL_X, SMALL_y)
+    view, ones = learn_view("standardised", SMALL_X, np.ones(50)), np.ones(SMALL_X.shape[1])
+    parts = []
+    for number in (30, 40):
+        rows = chosen_rows(SMALL_y, np.ones(50), number)
+        parts.append(Judge("rbf", view.transform(SMALL_X[rows]), SMALL_y[rows], np.ones(number)))
+    first = Widths(parts[0], ones).climb(FIRST_WIDTH, FIRST_GAMMA)
+    found = Widths(parts[1], ones).climb(first.width, first.gamma)
+    best = min([found, *parts[1].renew(found, 3)], key=lambda one: one.nll)
+    np.testing.assert_array_equal(metric.feature_weights_, best.weights)
+    order = [*(row for row in range(50) if row not in rows), *rows]
+    Z = view.transform(SMALL_X)[order]
+    every = Judge("rbf", Z, SMALL_y[order], np.ones(50), 40)
+    last = Widths(every, best.weights).climb(best.width, best.gamma, NARROWER)
+    plain = Judge("rbf", Z[10:], SMALL_y[order][10:], np.ones(40))
+    gram = plain_gram("rbf", Z * last.weights * last.scale, Z * last.weights * last.scale)
+    scores = UnitOutPath(gram, every.targets).scores(metric.C_)[10:]
+    assert metric.nll_ == pytest.approx(plain.nll(scores, np.zeros(4))[0], rel=1e-6)
+    assert (metric.nll_, metric.scale_) == (last.nll, last.scale)
+    assert metric.history_[-1]["nll"] == metric.nll_
+
+
 def test_single_precision_is_close_to_double(monkeypatch, problem):
     gram, targets = problem
     wanted = UnitOutPath(gram, targets)
     wanted_scores, wanted_fit = wanted.scores(10.0), wanted.fit(10.0)
-    monkeypatch.setattr("polychotomy.machines.lssvm.unit_out.MOST_ROWS_IN_DOUBLE", 5)
+    monkeypatch.setattr("polychotomy.machines.lssvm.solve.MOST_ROWS_IN_DOUBLE", 5)
     single = UnitOutPath(gram, targets)
     found = single.scores(10.0)
     np.testing.assert_allclose(found, wanted_scores, atol=1e-3)
@@ -240,6 +282,10 @@ def test_single_precision_is_close_to_double(monkeypatch, problem):
     np.testing.assert_allclose(
         single.fit(10.0).coefficients, wanted_fit.coefficients, rtol=1e-3, atol=1e-3
     )
+    factor = factorise(gram, 10.0)
+    left_out = factor.leave_one_out(targets, 10.0)
+    np.testing.assert_allclose(left_out, wanted_scores, atol=2e-5)
+    assert np.abs(left_out - wanted_scores).max() > 1e-10
     # A small ridge is not left to single precision.
     double = UnitOutPath(gram, targets).scores(1e6)
     monkeypatch.undo()

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import polychotomy as pc
 from polychotomy.machines.feature_passes import thin_products, thin_sums
 from polychotomy.multinomial import C_VALUES
+from polychotomy.pipe.folds import FoldRows
 
 X, Y = load_wine(return_X_y=True)
 X = scale(X)[::2]
@@ -56,6 +57,29 @@ def test_C_is_the_best_on_a_held_out_fifth():
     clf = Machine(landmarks=60, tol=1e-4).fit(many, y)
     alone = Machine(C=clf.C_, landmarks=60, tol=1e-4).fit(many, y)
     np.testing.assert_allclose(clf.predict_proba(many), alone.predict_proba(many), atol=1e-3)
+
+
+@pytest.mark.parametrize("weights", [None, np.where(np.arange(len(Y)) % 7, WEIGHTS, 0.0)])
+def test_out_of_fold_probabilities_are_those_of_refits(weights):
+    clf = Machine(C=3.0, gamma=0.05, landmarks=15, tol=1e-6)
+    p = clf.fit_out_of_fold(X, NOISY, weights)
+    plain = Machine(C=3.0, gamma=0.05, landmarks=15, tol=1e-6).fit(X, NOISY, weights)
+    np.testing.assert_array_equal(clf.predict_proba(X), plain.predict_proba(X))
+    used = np.arange(len(Y)) if weights is None else np.flatnonzero(weights)
+    z, left = clf.landmarks_.features(X), np.full(len(Y), True)
+    counts = np.ones(len(Y)) if weights is None else weights
+    for train, test in FoldRows(X, NOISY, used, weights).stratified():
+        peer = LogisticRegression(C=3.0, solver="newton-cg", tol=1e-10, max_iter=1000)
+        peer.fit(z[train], NOISY[train], counts[train])
+        place = np.searchsorted(used, test)
+        np.testing.assert_allclose(p[place], peer.predict_proba(z[test]), atol=5e-6)
+        left[test] = False
+    assert not left[used].any()
+    assert len(p) == len(used)
+
+
+def test_without_two_rows_of_a_class_none_are_out_of_fold():
+    assert Machine(C=1.0).fit_out_of_fold(X[[0, -1]], Y[[0, -1]]) is None
 
 
 def test_rare_classes_weights_of_zero_and_threads():

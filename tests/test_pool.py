@@ -1,5 +1,6 @@
 """Pools: weights against a general optimiser, answers against their definition."""
 
+import io
 import pickle
 from itertools import pairwise
 
@@ -153,6 +154,26 @@ def test_default_members_answer_together():
     assert set(pool.seconds_) == set(pool.members_)
     copy = pickle.loads(pickle.dumps(pool))
     np.testing.assert_array_equal(copy.predict_proba(NEW), pool.predict_proba(NEW))
+
+
+def test_many_rows_have_members_with_landmarks(monkeypatch):
+    for name in ("pool", "metric_classifier"):
+        monkeypatch.setattr(f"polychotomy.ensemble.{name}.MANY_ROWS", 80)
+        monkeypatch.setattr(f"polychotomy.ensemble.{name}.LANDMARKS", 40)
+    pool, part = pc.recipe("pool", random_state=0), pc.recipe("LS2", random_state=0)
+    pool.fit_with_parts(X, y, None, {"LS2": part})
+    assert list(pool.members_) == [name for name, _ in default_members(n_rows=81)]
+    for name, member in pool.members_.items():
+        own = member.estimator_.machine if name.startswith("ls") else member.estimator_
+        assert own.landmarks == 40
+        assert isinstance(own, pc.KernelMultinomialRegression) != name.startswith("ls")
+    alone = pc.recipe("LS2", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(part.predict_proba(NEW), alone.predict_proba(NEW))
+    assert pool.score(NEW, ALL_y[1::2]) > 0.85
+    file = io.BytesIO()
+    pc.save(pool, file)
+    file.seek(0)
+    np.testing.assert_array_equal(pc.load(file).predict_proba(NEW), pool.predict_proba(NEW))
 
 
 @pytest.mark.usefixtures("several_blas_threads")

@@ -27,6 +27,7 @@ from .core.types import FloatArray, IntArray
 from .core.weights import class_numbers, row_weights
 from .kernels import FeatureRows, Landmarks, settle_kernel, settle_memory_limit
 from .machines.descent import History, minimise
+from .machines.feature_blocks import feature_seconds
 from .machines.feature_passes import (
     Passes,
     Whitening,
@@ -201,6 +202,57 @@ class KernelMultinomialRegression(
         -------
         self : KernelMultinomialRegression
         """
+        self._fit(X, y, sample_weight)
+        return self
+
+    def fit_out_of_fold(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> FloatArray | None:
+        """Fit as `fit` does, and return class probabilities of rows by fits without them.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        p : ndarray of shape (n_used_rows, n_classes) or None
+            For the rows of positive weight, by five stratified folds that share landmarks and C;
+            None if no class has two rows.
+        """
+        problem, found = self._fit(X, y, sample_weight)
+        splits = problem.splits()
+        if not splits:
+            return None
+        p = np.zeros((len(problem.numbers), problem.n_classes))
+        for train, test in splits:
+            # From the solution of all rows it is not far.
+            problem.answer(test, problem.solve(train, self.C_, found), p)
+        return p[problem.rows]
+
+    def expected_seconds(self, n_rows: int) -> float:
+        """Return a rough estimate of the time for choosing C and training on one core."""
+        return 5.0 * feature_seconds(n_rows, min(n_rows, self.landmarks))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of every class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The inputs.
+
+        Returns
+        -------
+        p : ndarray of shape (n_rows, n_classes)
+            The probabilities, in the order of `classes_`.
+        """
+        return softmax(self.class_scores(X))
+
+    def _fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[_Problem, _Solution]:
         y = labels_given(self, X, y)
         check_parameters(self, _RULES)
         check_sparse(X)
@@ -224,29 +276,14 @@ class KernelMultinomialRegression(
                 f"The solver did not converge in {self.max_iter} steps; scale the inputs, or raise "
                 "max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         self.classes_, self.C_, self.landmarks_ = classes, C, landmarks
         self.dual_coef_ = np.ascontiguousarray(found.coefficients)
         # A number added to all biases changes nothing.
         self.intercept_ = found.biases - found.biases.mean()
         self.n_iter_ = found.n_iterations
-        return self
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of every class.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-            The inputs.
-
-        Returns
-        -------
-        p : ndarray of shape (n_rows, n_classes)
-            The probabilities, in the order of `classes_`.
-        """
-        return softmax(self.class_scores(X))
+        return problem, found
 
     def _solve(self, problem: _Problem) -> tuple[float, _Solution]:
         """Return C and the solution, from solutions on more and more rows.
@@ -409,6 +446,19 @@ class _Problem:
             return [np.array(own[rows] @ losses)]
 
         return float(self.passes.sum(block)[0] / own.sum())
+
+    def answer(self, rows: IntArray, solution: _Solution, p: FloatArray) -> None:
+        """Write the class probabilities of some rows into an array of all rows."""
+        single = solution.coefficients.astype(self.passes.dtype)
+        wanted = np.zeros(len(self.numbers), dtype=bool)
+        wanted[rows] = True
+
+        def block(rows: IntArray, columns: NDArray[Any]) -> Sequence[FloatArray]:
+            own = wanted[rows]
+            p[rows[own]] = softmax((columns[own] @ single).astype(np.float64) + solution.biases)
+            return []
+
+        self.passes.sum(block)
 
     def _weights(self, rows: IntArray) -> FloatArray:
         """Return the weights of all rows, 0 for those that are not among some rows."""

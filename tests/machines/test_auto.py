@@ -63,6 +63,16 @@ def test_an_easy_problem_takes_fewer_landmarks_than_a_hard_one():
     assert numbers[0] < numbers[1]
 
 
+@pytest.mark.parametrize("n_rows", [239, 240])
+@pytest.mark.usefixtures("small_limits")
+def test_few_rows_take_all_landmarks_that_would_be_tried(n_rows, monkeypatch):
+    monkeypatch.setattr(auto, "EXACT_ROWS", 100)
+    tried = []
+    monkeypatch.setattr(auto._Trial, "best_number", lambda *_: tried.append(1) or 10)
+    machine = pc.LSSVM(landmarks="auto").fit(X[:n_rows], Y[:n_rows] > 0)
+    assert (len(machine.support_), len(tried)) == ((40, 0) if n_rows < 240 else (10, 1))
+
+
 @pytest.mark.usefixtures("small_limits")
 def test_the_svm_stays_exact_where_landmarks_do_worse():
     # In 20 inputs, few landmarks are far from everything.

@@ -367,7 +367,7 @@ def _pool_seconds(pool: Any) -> Callable[[int, int], float]:
     def seconds(n_rows: int, n_features: int) -> float:
         if hasattr(pool, "expected_seconds"):
             return float(pool.expected_seconds(n_rows))
-        members = default_members() if pool.members is None else pool.members
+        members = default_members(n_rows=n_rows) if pool.members is None else pool.members
         return expected_total(members, n_rows, n_features)
 
     return seconds

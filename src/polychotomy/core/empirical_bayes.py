@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dtrtri
 
-from .math import sigmoid, softmax
+from .math import sigmoid, softmax, softplus
 from .threads import single_threaded_blas
 from .types import FloatArray, IntArray, SignArray
 
@@ -392,15 +392,16 @@ class PooledColumns:
 
     def value(self, theta: FloatArray) -> float:
         """Return the negative log-likelihood."""
-        return float(self.weight @ np.logaddexp(0.0, -self.sign * self._logits(theta)))
+        return float(self.weight @ softplus(-self.sign * self._logits(theta)))
 
     def derivatives(self, theta: FloatArray) -> tuple[FloatArray, Hessian]:
         """Return its gradient and Hessian."""
         logits = self._logits(theta)
-        residual = -self.weight * self.sign * sigmoid(-self.sign * logits)
+        right, wrong = sigmoid(self.sign * logits), sigmoid(-self.sign * logits)
+        residual = -self.weight * self.sign * wrong
         slope, bias = self._sums(residual * self.score), self._sums(residual)
         gradient = np.concatenate([[slope.sum()], slope, bias])
-        curvature = self.weight * sigmoid(logits) * sigmoid(-logits)
+        curvature = self.weight * right * wrong
         square = self._sums(curvature * self.score**2)
         mixed, constant = self._sums(curvature * self.score), self._sums(curvature)
         return gradient, Arrow(square, mixed, constant)

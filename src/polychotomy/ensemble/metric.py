@@ -22,6 +22,7 @@ from .metric_rounds import (
     FIRST_GAMMA,
     FIRST_WIDTH,
     GAMMAS,
+    NARROWER,
     WIDTHS,
     Found,
     Judge,
@@ -33,6 +34,8 @@ from .views import VIEWS, View, learn_view
 KERNELS = ("rbf", "laplacian")
 # Views, and where to start the search for width and gamma, are chosen on at most this many rows.
 ROWS_FOR_VIEWS = 800
+# The weights of the inputs are learned on at most this many, and width and gamma on all.
+ROWS_FOR_ROUNDS = 1000
 
 
 @stored("estimator.learned_metric")
@@ -61,7 +64,8 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     max_rows : int, default=2000
         The metric is learned from at most this many rows, chosen evenly from every class, plus one
         row of each class that would otherwise be lost. The time grows with their cube. Views, and
-        where the search for width and gamma starts, are chosen on 800 of them.
+        where the search for width and gamma starts, are chosen on 800 of them, and the weights on
+        1,000, which then judge widths and gammas of fits on all.
 
     Attributes
     ----------
@@ -75,7 +79,7 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     C_ : float
         The regularisation of the LS-SVM that was fitted with the metric.
     nll_ : float
-        The mean negative log-likelihood of the leave-one-out scores, per row.
+        The mean negative log-likelihood of the leave-one-out scores of the judged rows.
     history_ : list of dict
         The result of each round: "view", "round", "width", "C" and "nll".
     classes_ : ndarray of shape (n_classes,)
@@ -214,10 +218,10 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         rounds. Learning weights in both views would take twice as long.
         """
         views = {name: learn_view(name, X, weights) for name in self.views}
-        some = chosen_rows(y, weights, ROWS_FOR_VIEWS)
+        few = chosen_rows(y, weights, ROWS_FOR_VIEWS)
         best: tuple[Found, str, Judge] | None = None
         for name, view in views.items():
-            judge = Judge(self.kernel, view.transform(X[some]), y[some], weights[some])
+            judge = Judge(self.kernel, view.transform(X[few]), y[few], weights[few])
             near = (FIRST_WIDTH, FIRST_GAMMA) if best is None else (best[0].width, best[0].gamma)
             found = Widths(judge, np.ones(X.shape[1])).climb(*near)
             self._note(name, 0, found)
@@ -225,13 +229,22 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 best = (found, name, judge)
         assert best is not None
         found, name, judge = best
-        if len(some) < len(X):
-            judge = Judge(self.kernel, views[name].transform(X), y, weights)
+        Z = views[name].transform(X)
+        some = chosen_rows(y, weights, ROWS_FOR_ROUNDS)
+        if len(few) < len(some):
+            judge = Judge(self.kernel, Z[some], y[some], weights[some])
             found = Widths(judge, np.ones(X.shape[1])).climb(found.width, found.gamma)
             self._note(name, 0, found)
-        for number, later in enumerate(judge.renew(found, self.rounds), start=1):
-            self._note(name, number, later)
+        n_rounds = 0
+        for n_rounds, later in enumerate(judge.renew(found, self.rounds), start=1):
+            self._note(name, n_rounds, later)
             found = min(found, later, key=lambda one: one.nll)
+        if len(some) < len(X):
+            # Trained on all rows, judged on some. With more rows, no kernel should be wider.
+            order = np.concatenate([np.setdiff1d(np.arange(len(X)), some), some])
+            judge = Judge(self.kernel, Z[order], y[order], weights[order], len(some))
+            found = Widths(judge, found.weights).climb(found.width, found.gamma, NARROWER)
+            self._note(name, n_rounds, found)
         return found, name, views[name]
 
     def _note(self, view: str, number: int, found: Found) -> None:

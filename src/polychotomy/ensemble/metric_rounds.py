@@ -20,7 +20,8 @@ GAMMAS = 10.0 ** (0.5 * np.arange(-4, 13))
 FIRST_WIDTH, FIRST_GAMMA = 4, 8
 # Steps on the grid of both. A wider kernel needs a larger gamma, so they are also changed together.
 STEPS_OF_GAMMA = ((0, 1), (0, -1))
-STEPS = (*STEPS_OF_GAMMA, (-1, -1), (-1, 0), (1, 1), (1, 0))
+NARROWER = (*STEPS_OF_GAMMA, (-1, -1), (-1, 0))
+STEPS = (*NARROWER, (1, 1), (1, 0))
 # A step must lower the likelihood by this share: on a plateau, which gamma often has, it stops.
 LEAST_GAIN = 1e-4
 SMALLEST_WEIGHT = 1e-3
@@ -57,10 +58,20 @@ class Judge:
         The class numbers.
     weights : ndarray of shape (n_rows,)
         The weights of the rows.
+    n_judged : int, default=None
+        How many rows are judged, the last ones; all by default. Machines are trained on all.
     """
 
-    def __init__(self, kernel: str, Z: FloatArray, y: IntArray, weights: FloatArray) -> None:
+    def __init__(
+        self,
+        kernel: str,
+        Z: FloatArray,
+        y: IntArray,
+        weights: FloatArray,
+        n_judged: int | None = None,
+    ) -> None:
         self.kernel, self.Z, self.y, self.weights = kernel, Z, y, weights
+        self.n_judged = n_judged
         self.share = weights / weights.sum()
         n_classes = int(y.max()) + 1
         self.targets = np.where(y[:, None] == np.arange(n_classes), 1.0, -1.0)
@@ -103,13 +114,17 @@ class Judge:
     def nll(self, scores: FloatArray, start: FloatArray) -> tuple[float, FloatArray]:
         """Return the mean negative log-likelihood of scores, and the parameters of its soft-max.
 
+        Scores are of the judged rows.
+
         The soft-max has one temperature for all classes and a bias for each. Both are penalised.
         """
         features = np.ones((*scores.shape, 2))
         features[:, :, 0] = scores - scores.mean(axis=1, keepdims=True)
-        model = ClassScores(features, self.y, self.weights, self.design)
+        judged = slice(len(self.y) - len(scores), None)
+        weights = self.weights[judged]
+        model = ClassScores(features, self.y[judged], weights, self.design)
         theta, _, _ = minimise(model, self.penalty, start)
-        return model.value(theta) / self.weights.sum(), theta
+        return model.value(theta) / weights.sum(), theta
 
     def distances(self, U: FloatArray, V: FloatArray | None = None) -> FloatArray:
         """Return the distances of weighted inputs."""
@@ -147,7 +162,8 @@ class Widths:
             of_mean = self.mean * WIDTHS[width]
             if self._path is None or self._path[0] != width:
                 gram = exponential_of(self.distances, 1.0 / of_mean)
-                path = UnitOutPath(gram, self.judge.targets, self.judge.weights)
+                judge = self.judge
+                path = UnitOutPath(gram, judge.targets, judge.weights, judge.n_judged)
                 self._path = width, path
             path = self._path[1]
             nll, self.theta = self.judge.nll(path.scores(GAMMAS[gamma]), self.theta)

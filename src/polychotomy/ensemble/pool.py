@@ -23,13 +23,14 @@ from ..core.state import INPUTS, DictOf, Field, Holds, Instance, IsA, Labels, Nu
 from ..core.types import FloatArray
 from ..core.weights import class_numbers, refuse_mixed_labels, row_weights
 from ..machines import SVM, KernelLogisticRegression, guessed_seconds
+from ..multinomial import KernelMultinomialRegression
 from ..pipe.classifier import PolychotomyClassifier
 from ..pipe.folds import FoldRows, split_rows
 from ..tempering.tempering import Tempering
 from ..tuning.search import TwoStepSearchCV
 from .members import Member, Rows, fit_members, last_step, member_probabilities, metric_key
 from .metric import LearnedMetric
-from .metric_classifier import MetricClassifier
+from .metric_classifier import LANDMARKS, MANY_ROWS, MetricClassifier
 from .pooling import (
     LogLinearPool,
     arithmetic_mean,
@@ -60,7 +61,8 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     members : list of (str, classifier), default=None
         Classifiers with `predict_proba`, of this library or any other, with names. By default
         those of `default_members`: an LS-SVM and kernel logistic regression, each with a learned
-        Gaussian and a learned Laplacian metric, and an SVM.
+        Gaussian and a learned Laplacian metric, and an SVM. Above 5,000 rows they have landmarks,
+        and there is no SVM.
     budget : float, default=None
         The seconds that fitting may take, roughly. The most expensive members are skipped until
         the others are expected to finish in that time. The cheapest member always stays. Members
@@ -238,9 +240,11 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     def _fit_members(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[list[Member], Rows]:
-        members = self._seeded(self._named_members())
+        # Before the rows are looked at, members that cannot be are refused.
+        self._named_members()
         refuse_mixed_labels(y)
         X, labels = validate_data(self, X, y, dtype=np.float64)
+        members = self._seeded(self._named_members(len(labels)))
         check_classification_targets(labels)
         classes, numbers = class_numbers(labels)
         weights = row_weights(sample_weight, None, X, numbers, classes)
@@ -300,9 +304,9 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
             return side_by_side(list(self.members_.items()))
         return side_by_side(self._named_members())
 
-    def _named_members(self) -> list[tuple[str, Any]]:
+    def _named_members(self, n_rows: int = 0) -> list[tuple[str, Any]]:
         if self.members is None:
-            return default_members(self.cv)
+            return default_members(self.cv, n_rows)
         members = list(self.members)
         if not members:
             raise ValueError("members is empty; give at least one, or None for the default.")
@@ -372,7 +376,7 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         return mean
 
 
-def default_members(cv: Any = 5) -> list[tuple[str, Any]]:
+def default_members(cv: Any = 5, n_rows: int = 0) -> list[tuple[str, Any]]:
     """Return the default members of a pool, the cheapest first.
 
     Note: there are no trees among them, and no ANOVA kernel. Both together lowered the NLL by
@@ -384,11 +388,16 @@ def default_members(cv: Any = 5) -> list[tuple[str, Any]]:
     ----------
     cv : int, splitter or iterable, default=5
         The folds of the members that need folds.
+    n_rows : int, default=0
+        The number of rows. Above 5,000, kernel logistic regression is that of all classes together,
+        with landmarks, and there is no SVM: both take too long there for all pairs and folds.
 
     Returns
     -------
     members : list of (str, classifier)
     """
+    if n_rows > MANY_ROWS:
+        return [*ls_members(), *_in_metrics(KernelMultinomialRegression(landmarks=LANDMARKS))]
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
@@ -410,14 +419,16 @@ def default_members(cv: Any = 5) -> list[tuple[str, Any]]:
     )
     return [
         *ls_members(),
-        *(
-            (f"logistic {name}", MetricClassifier(clone(search), LearnedMetric(kernel)))
-            for name, kernel in KERNELS.items()
-        ),
-        (
-            "svm",
-            make_pipeline(StandardScaler(), widths),
-        ),
+        *_in_metrics(search),
+        ("svm", make_pipeline(StandardScaler(), widths)),
+    ]
+
+
+def _in_metrics(logistic: Any) -> list[tuple[str, Any]]:
+    """Return a form of logistic regression with both learned metrics."""
+    return [
+        (f"logistic {name}", MetricClassifier(clone(logistic), LearnedMetric(kernel)))
+        for name, kernel in KERNELS.items()
     ]
 
 

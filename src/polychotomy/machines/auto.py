@@ -29,6 +29,8 @@ FIRST_NUMBER, LAST_NUMBER = 250, 4_000
 # Landmarks are doubled as long as this share of the held-out loss is saved; the exact machine,
 # which takes longer, has to save more.
 SAVING, SAVING_OF_EXACT = 0.01, 0.03
+# The sums, solutions and work of one-vs-rest in five folds, in matrices of landmarks.
+MATRICES = 10
 # The losses of at most this many columns are compared.
 MOST_COLUMNS = 20
 
@@ -223,6 +225,11 @@ class AutoColumns:
         largest = int(np.count_nonzero(labels[rows], axis=0).max(initial=0))
         if self._is_exact(len(rows)) or largest <= self.solver.exact_reach * EXACT_ROWS:
             return None
+        # With less than 6,000 rows no more than these would be tried, for longer than a fit takes.
+        number = 4 * FIRST_NUMBER
+        fits = MATRICES * 8.0 * number**2 <= settle_memory_limit(self.solver.memory_limit)
+        if not self.solver.exact_on_demand and len(rows) < 6 * number and fits:
+            return number
         trial = self._trial(X, labels, rows, weights, options)
         if not self.solver.exact_on_demand or len(rows) > MOST_EXACT_ROWS:
             return trial.best_number(self.solver)
@@ -306,8 +313,7 @@ class _Trial:
         best = self._loss(machine, number, len(self.order))
         while tried < 4 * number and 2 * tried <= min(LAST_NUMBER, len(self.order) // 3):
             tried *= 2
-            # Ten matrices are the sums, solutions and work of one-vs-rest in five folds.
-            if 10 * 8.0 * tried**2 > limit:
+            if MATRICES * 8.0 * tried**2 > limit:
                 break
             loss = self._loss(machine, tried, len(self.order))
             if loss <= (1.0 - SAVING) * best:

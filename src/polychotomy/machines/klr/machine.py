@@ -58,8 +58,8 @@ class KernelLogisticRegression(IterativeKernelMachine):
         If given, the machine is linear in the features of this many training rows, and time and
         memory no longer grow with the square of the number of rows. With as many landmarks as rows
         it is the exact machine, which None is. "auto" is exact up to 3,000 rows, or if no binary
-        problem has more than 2,000; above, landmarks are doubled until the loss of held-out rows
-        of a subsample hardly falls.
+        problem has more than 2,000; above, it takes 1,000 landmarks, and from 6,000 rows on, they
+        are doubled until the loss of held-out rows of a subsample hardly falls.
     landmark_choice : {"pivoted_cholesky", "uniform", "k_means++"}, default="pivoted_cholesky"
         How landmarks are chosen: by randomly pivoted Cholesky, uniformly, or far from each other.
 

@@ -62,8 +62,9 @@ class LSSVM(KernelMachine):
         If given, the machine is linear in the features of this many training rows, and time and
         memory no longer grow with the square of the number of rows. With as many landmarks as rows
         it is the exact machine, which None is. "auto" is exact if no binary problem has more than
-        3,000 rows (5,000 with a given C and width); above, landmarks are doubled until the loss of
-        held-out rows of a subsample hardly falls. With landmarks, one width is chosen for all
+        3,000 rows (5,000 with a given C and width); above, it takes 1,000 landmarks, and from 6,000
+        rows on, they are doubled until the loss of held-out rows of a subsample hardly falls. With
+        landmarks, one width is chosen for all
         columns, on at most 20,000 rows.
     landmark_choice : {"pivoted_cholesky", "uniform", "k_means++"}, default="pivoted_cholesky"
         How landmarks are chosen: by randomly pivoted Cholesky, uniformly, or far from each other.

@@ -7,15 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
-from scipy.linalg.lapack import dpotrf, dtrtri, spotrf, strtri
+from scipy.linalg.lapack import dpotrf, spotrf
 
 from ...core.types import FloatArray
 from .centring import LARGEST, check_targets, scaled
-from .solve import Fit, centred
-
-# With more rows and a ridge of at least this share of their number, which bounds the eigenvalues,
-# single precision takes half the time. Scores then have relative errors of about 1e-3.
-MOST_ROWS_IN_DOUBLE, SAFE_RIDGE = 1000, 1e-5
+from .solve import Fit, centred, is_safe_in_single, squared_inverse
 
 
 class UnitOutPath:
@@ -33,12 +29,19 @@ class UnitOutPath:
         The labels, -1 and +1 (or any finite numbers).
     weights : ndarray of shape (n_rows,), default=None
         The row weights v.
+    n_scored : int, default=None
+        How many rows have scores, the last ones; all by default. Fewer take less time.
     """
 
     def __init__(
-        self, gram: FloatArray, targets: FloatArray, weights: FloatArray | None = None
+        self,
+        gram: FloatArray,
+        targets: FloatArray,
+        weights: FloatArray | None = None,
+        n_scored: int | None = None,
     ) -> None:
         self.targets = check_targets(targets, len(gram))
+        self.scored = slice(None) if n_scored is None else slice(len(gram) - n_scored, None)
         self.centring, self.matrix = centred(gram, weights)
         self.reflected = self.centring.reflect(self.targets)
         v = np.ones(len(gram)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -55,7 +58,7 @@ class UnitOutPath:
         return Fit(np.clip(external, -LARGEST, LARGEST), biases)
 
     def scores(self, gamma: float) -> FloatArray:
-        """Return the score of every row from a fit in which its weight is smaller by 1.
+        """Return the score of every scored row from a fit in which its weight is smaller by 1.
 
         A row of weight v stands for v equal rows, one of which is left out; a row of weight 1 or
         less is left out entirely. Let P be the block of the inverse of the bordered matrix that
@@ -68,21 +71,24 @@ class UnitOutPath:
         solved = self._solve(triangle, right)
         self._reduced[gamma] = solved[:, :-1]
         coefficients = self.centring.expand(solved[:, :-1])
-        # The diagonal of (L L')^-1 is the squared length of the columns of L^-1.
-        invert = dtrtri if triangle.dtype == np.float64 else strtri
-        inverse = invert(triangle, lower=1, overwrite_c=1)[0].T
-        p = self.centring.inverse_diagonal(np.einsum("ij,ij->i", inverse, inverse), solved[:, -1])
+        # The columns of L^-1 of the last rows are in its last block, the inverse of that of L.
+        last = slice(max(0, (self.scored.start or 0) - 1), None)
+        diagonal = np.zeros(len(triangle))
+        diagonal[last] = squared_inverse(triangle[last, last])
+        p = self.centring.inverse_diagonal(diagonal, solved[:, -1])
         noise = ridge / self.centring.root_weights**2
         # 1 - share h, written without cancellation for a row of weight 1
         left = (1.0 - self.share) + self.share * noise * p
-        scores: FloatArray = self.targets - coefficients * (noise / left)[:, None]
+        factors = noise[self.scored] / left[self.scored]
+        errors = coefficients[self.scored] * factors[:, None]
+        scores: FloatArray = self.targets[self.scored] - errors
         return scores
 
     def _factor(self, gamma: float) -> tuple[FloatArray, float]:
         """Return the Cholesky factor at a gamma, and the ridge that was factorised."""
         ridge = max(float(self.centring.ridge(gamma)), self.centring.floor)
         n_rows = len(self.targets)
-        single = n_rows > MOST_ROWS_IN_DOUBLE and ridge >= SAFE_RIDGE * n_rows
+        single = is_safe_in_single(n_rows, ridge)
         while True:
             matrix: NDArray[Any] = self.matrix.astype(
                 np.float32 if single else np.float64, order="F"
