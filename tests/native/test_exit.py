@@ -1,10 +1,10 @@
 """Python ends cleanly while threads are inside the core."""
 
-import subprocess
-import sys
 from textwrap import dedent
 
 import pytest
+
+from commands import Commands
 
 SCRIPT = """
     import threading, time
@@ -36,9 +36,8 @@ SCRIPT = """
 
 
 @pytest.mark.parametrize("which", ["svm", "klr", "coupling"])
-def test_python_ends_while_other_threads_are_in_the_core(which):
+def test_python_ends_while_other_threads_are_in_the_core(which, tmp_path):
     # Python stops threads that ask for its lock; C++ would call std::terminate (exit code -6).
-    script = dedent(SCRIPT).replace("WHICH", which)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert (done.returncode, done.stdout.strip()) == (0, "end"), done.stderr
-    assert "terminate" not in done.stderr
+    done = Commands(tmp_path).run_code(dedent(SCRIPT).replace("WHICH", which))
+    assert (done.code, done.out.strip()) == (0, "end"), done.err
+    assert "terminate" not in done.err
