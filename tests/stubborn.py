@@ -1,6 +1,7 @@
 """A function that does not stop, for tests of what ends it."""
 
 import signal
+import threading
 import time
 
 
@@ -25,3 +26,13 @@ def wait(context, seconds):
     while time.perf_counter() < until:
         time.sleep(0.01)
     return seconds
+
+
+released = threading.Event()
+
+
+def hold(context, wanted):
+    """Wait in a thread of this process until all are released, if this is wanted."""
+    if wanted:
+        released.wait(60.0)
+    return wanted

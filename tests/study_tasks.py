@@ -125,5 +125,7 @@ def runs(log) -> list[tuple[int, int]]:
 
 def drive(path: str, work: list[Unit], task: str, n_workers: int = 0, lease: float = 60.0) -> None:
     """Run a study as a process of its own does."""
+    # The server process that this one is forked from may have been started with Ctrl-C blocked.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     executor = LocalProcesses(n_workers) if n_workers else InProcess()
     run_study(work, f"study_tasks:{task}", path, executor, lease=lease)

@@ -2,12 +2,11 @@
 
 import importlib
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import polychotomy
+from commands import Commands
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -55,13 +54,7 @@ def test_the_decoder_in_ten_minutes_works(tmp_path):
     assert [name for name, _ in files] == ["product.py", "try_product.py"]
     for name, code in files:
         (tmp_path / name).write_text(code)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "try_product.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Product()" in done.stdout
-    assert done.stdout.endswith("True\n")
+    done = Commands(tmp_path).run_script("try_product.py")
+    assert done.code == 0, done.err
+    assert "Product()" in done.out
+    assert done.out.endswith("True\n")

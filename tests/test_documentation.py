@@ -3,13 +3,12 @@
 import importlib
 import pkgutil
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import polychotomy
+from commands import Commands
 from polychotomy.core.registry import parts
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -40,7 +39,5 @@ def test_the_script_of_a_part_of_your_own_runs(tmp_path):
     # In its own process, because other tests would see the part that it registers.
     page = (DOCS / "persistence.md").read_text("utf-8")
     (code,) = re.findall(r"```python\n(import.*?)```", page, re.DOTALL)
-    script = tmp_path / "own_part.py"
-    script.write_text(code, encoding="utf-8")
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = Commands(tmp_path).run_code(code)
+    assert done.code == 0, done.err

@@ -20,6 +20,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import scale
 
 import polychotomy
+import stubborn
 from elsewhere import Deadly, DeadlyScaler, Grumbling
 from polychotomy import SVM, MethodSweep, PolychotomyClassifier, TwoStepSearchCV
 from polychotomy.compare import compare_methods
@@ -28,6 +29,8 @@ from polychotomy.execution.calls import Answer, Call
 from polychotomy.execution.cluster import DaskCluster
 from polychotomy.execution.executors import Executor, InProcess, LocalProcesses
 from study_tasks import wait_until
+
+pytestmark = pytest.mark.usefixtures("fork_server")
 
 X, Y = load_wine(return_X_y=True)
 X = scale(X)[::2]
@@ -237,7 +240,8 @@ def test_a_late_call_on_a_cluster_ends_with_its_worker(processes):
 def test_a_late_worker_without_a_nanny_is_left_alone(threads):
     before = set(threads.nthreads())
     start = time.perf_counter()
-    calls = iter([Call(3.0, until=start + 0.3), *(Call(0.0) for _ in range(3))])
+    # Workers in one process work one after the other: the others wait for the late one.
+    calls = iter([Call(1.5, until=start + 0.3), *(Call(0.0) for _ in range(3))])
     answers = []
     DaskCluster(client=threads).call(
         "stubborn:wait",
@@ -255,19 +259,27 @@ def test_the_time_limit_holds_on_a_cluster_without_workers():
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         start = time.perf_counter()
-        found = compare_methods(X, Y, ["logistic", "PSVC"], time_limit=2.0, executor=client)
+        found = compare_methods(X, Y, ["logistic", "PSVC"], time_limit=1.0, executor=client)
         assert time.perf_counter() - start < 30.0
     # At most the fits that need no cluster.
     assert not any(one.tuned for name in found.methods for one in found.held_out[name])
 
 
-def test_an_interrupt_stops_the_work_on_a_cluster(threads):
-    calls = iter([Call(3.0), Call(3.0), Call(3.0)])
+@pytest.fixture
+def held():
+    """Let calls of `stubborn.hold` wait until the test has ended."""
+    stubborn.released.clear()
+    yield
+    stubborn.released.set()
+
+
+def test_an_interrupt_stops_the_work_on_a_cluster(threads, held):
+    calls = iter([Call(True), Call(True), Call(True)])
     answers = []
     Timer(0.5, interrupt_main).start()
     with pytest.raises(KeyboardInterrupt):
         DaskCluster(client=threads).call(
-            "stubborn:wait",
+            "stubborn:hold",
             None,
             lambda: next(calls, None),
             lambda call, answer: answers.append(answer),

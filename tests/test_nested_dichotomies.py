@@ -96,7 +96,7 @@ def test_bad_parameters_are_refused_in_a_sentence(options, error, sentence):
         pc.NestedDichotomies(**options).fit(X, y)
 
 
-@pytest.mark.filterwarnings("ignore:Class.*fewer rows than the 5 folds:UserWarning")
-@parametrize_with_checks([pc.NestedDichotomies(logistic(), n_trees=2, random_state=0)])
+@pytest.mark.filterwarnings("ignore:Class.*fewer rows than the 2 folds:UserWarning")
+@parametrize_with_checks([pc.NestedDichotomies(logistic(), n_trees=2, cv=2, random_state=0)])
 def test_sklearn_checks(estimator, check):
     check(estimator)

@@ -3,27 +3,22 @@
 Each runs in a process of its own, so that no other test meets them in the registry.
 """
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from commands import Commands
 
 FOLDER = Path(__file__).parent / "outside_parts"
 
 
 @pytest.mark.parametrize("kind", ["decoder", "calibrator", "code", "kernel", "machine"])
-def test_a_part_is_one_file(kind):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(FOLDER / "walk.py"), kind],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout == "done\n", done.stderr[-3000:]
+def test_a_part_is_one_file(kind, tmp_path):
+    done = Commands(tmp_path).run_script(FOLDER / "walk.py", kind)
+    assert (done.code, done.out) == (0, "done\n"), done.err[-3000:]
 
 
-def test_a_recipe_is_one_line():
+def test_a_recipe_is_one_line(tmp_path):
     script = (
         "import polychotomy as pc\n"
         "from polychotomy.tuning.recipe import register_recipe\n"
@@ -36,7 +31,5 @@ def test_a_recipe_is_one_line():
         "assert list(sweep.best_params_) == ['OWN', 'MWV_SVM']\n"
         "print('done')\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False
-    )
-    assert done.stdout == "done\n", done.stderr[-3000:]
+    done = Commands(tmp_path).run_code(script)
+    assert (done.code, done.out) == (0, "done\n"), done.err[-3000:]

@@ -18,6 +18,8 @@ from polychotomy.blocks import RowBlocks, block, first_reading
 from polychotomy.blocks.cluster import DaskBlocks
 from polychotomy.blocks.first_reading import survey
 
+pytestmark = pytest.mark.usefixtures("fork_server")
+
 X, Y = load_wine(return_X_y=True)
 ORDER = np.random.default_rng(3).permutation(len(Y))
 X, Y = scale(X)[ORDER], Y[ORDER]

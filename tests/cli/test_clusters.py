@@ -8,12 +8,8 @@ from commands import Commands
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("clusters")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "0.5s")
-        found = Commands(folder)
-    yield found
-    found.close()
+    impatient = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "0.5s"}
+    return Commands(tmp_path_factory.mktemp("clusters"), impatient)
 
 
 def test_compare_gives_the_same_answer_on_a_cluster(commands):

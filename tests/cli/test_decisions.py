@@ -53,8 +53,7 @@ def commands(tmp_path_factory):
             "fit", "train.csv", "-t", "kind", "-m", "LS2", "--drop", "number", "-o", name, *options
         )
         assert made.code == 0, made.err
-    yield server
-    server.close()
+    return server
 
 
 def predicted(commands, *arguments):

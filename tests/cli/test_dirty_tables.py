@@ -13,8 +13,7 @@ from dirty_tables import REFUSED, TRAPS, clean, together, written
 def commands(tmp_path_factory):
     server = Commands(tmp_path_factory.mktemp("dirty"))
     written(clean()).to_csv(server.folder / "clean.csv", index=False)
-    yield server
-    server.close()
+    return server
 
 
 def fitted(commands, name, *options):

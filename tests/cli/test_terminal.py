@@ -1,12 +1,14 @@
 """What reaches a terminal, a spreadsheet, or the user after Ctrl-C."""
 
 import io
+import json
 import os
 import pty
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -49,8 +51,7 @@ def commands(tmp_path_factory):
     )
     assert fitted.code == 0, fitted.err
     assert not OBEYED.search(fitted.err)
-    yield server
-    server.close()
+    return server
 
 
 @pytest.mark.parametrize(
@@ -90,21 +91,17 @@ def test_a_csv_file_has_the_labels_as_they_are(commands):
 
 def test_a_csv_on_a_terminal_is_shown(commands):
     ours, theirs = pty.openpty()
-    code = "import sys; from polychotomy.cli import main; sys.exit(main(sys.argv[1:]))"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, "predict", "m.model", "table.csv", "--labels-only"],
-        cwd=commands.folder,
-        stdout=theirs,
-    ) as process:
-        os.close(theirs)
-        said = b""
-        try:
-            while block := os.read(ours, 4096):
-                said += block
-        except OSError:  # the end, on Linux
-            pass
+    arguments = ("predict", "m.model", "table.csv", "--labels-only")
+    done = commands.run(*arguments, stdout=os.ttyname(theirs))
+    os.close(theirs)
+    said = b""
+    try:
+        while block := os.read(ours, 4096):
+            said += block
+    except OSError:  # the end, on Linux
+        pass
     os.close(ours)
-    assert process.returncode == 0
+    assert done.code == 0
     assert not OBEYED.search(said.decode().replace("\r\n", "\n"))
     assert r"a\x1b]0;owned\x07" in said.decode()
 
@@ -132,46 +129,67 @@ def test_numbers_and_missing_values_stay_as_they_are():
     assert list(frame) == ["n", "t", "-c"]
 
 
+# Every command is forked from a process that has imported what all commands begin with.
 SCRIPT = """
-import sys
+import json, os, sys
 from polychotomy import cli
 
 run = cli._run
 
 def ready(given):
-    print("ready", flush=True)
+    print(json.dumps(os.getpid()), flush=True)
     return run(given)
 
 cli._run = ready
-sys.exit(cli.main(sys.argv[1:]))
+for line in iter(sys.stdin.readline, ""):
+    child = os.fork()
+    if child == 0:
+        # The input stays open, so that nothing but the interrupt ends it.
+        os.dup2(os.pipe()[0], 0)
+        os.dup2(os.open(".stopped", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), 2)
+        sys.stdin = os.fdopen(0)
+        sys.exit(cli.main(json.loads(line)))
+    _, status = os.waitpid(child, 0)
+    print(os.waitstatus_to_exitcode(status), flush=True)
 """
+
+
+@pytest.fixture(scope="module")
+def beginnings(commands):
+    """Start commands with a line of JSON; say the number of each process, and its exit code."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT],
+        cwd=commands.folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        yield server
+        server.stdin.close()
 
 
 @pytest.mark.parametrize(
     ("command", "wait"),
     [("fit", 0.0), ("fit", 0.15), ("fit", 0.6), ("predict", 0.05), ("predict", 0.3)],
 )
-def test_an_interrupt_while_modules_are_imported_is_one_line(commands, command, wait):
+def test_an_interrupt_while_modules_are_imported_is_one_line(commands, beginnings, command, wait):
     more = {
         "fit": ["table.csv", "-t", f"kind{EVIL}", "-o", "never.model", "--time", "none"],
         "predict": ["m.model", "-"],
     }[command]
-    with subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, command, *more],
-        cwd=commands.folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        assert process.stdout.readline() == b"ready\n"
-        time.sleep(wait)
-        process.send_signal(signal.SIGINT)
-        # The input stays open, so that nothing but the interrupt ends it.
-        said = process.stderr.read().decode()
-        process.wait(60)
+    beginnings.stdin.write(json.dumps([command, *more]) + "\n")
+    beginnings.stdin.flush()
+    process = int(beginnings.stdout.readline())
+    time.sleep(wait)
+    os.kill(process, signal.SIGINT)
+    hung = threading.Timer(60.0, os.kill, (process, signal.SIGKILL))
+    hung.start()
+    code = int(beginnings.stdout.readline())
+    hung.cancel()
+    said = (commands.folder / ".stopped").read_text()
     assert "Traceback" not in said
     assert said.splitlines()[-1] == "polychotomy: stopped."
-    assert process.returncode == 130
+    assert code == 130
     assert not (commands.folder / "never.model").exists()
 
 

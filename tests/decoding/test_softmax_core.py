@@ -2,8 +2,6 @@
 
 import math
 import signal
-import subprocess
-import sys
 import textwrap
 import time
 
@@ -13,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+from commands import Commands
 from polychotomy import Context, Margins, SoftMax
 from polychotomy.decoding import softmax as module
 from polychotomy.native import _core
@@ -284,7 +283,7 @@ def test_what_is_wrong_is_said():
             solve_softmax(*arguments, **options)
 
 
-def test_an_interrupt_stops_the_threads_soon():
+def test_an_interrupt_stops_the_threads_soon(tmp_path):
     script = """
         import numpy as np
         from polychotomy.native.softmax import solve_softmax
@@ -304,19 +303,13 @@ def test_an_interrupt_stops_the_threads_soon():
         small = solve_softmax(scores, y, 12, False, [np.arange(9)], [1.0])
         print(small.converged.all(), flush=True)
     """
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout.readline() == "started\n"
+    with Commands(tmp_path).started_code(textwrap.dedent(script)) as process:
+        process.says("started\n")
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         sent = time.perf_counter()
-        output, _ = process.communicate(timeout=30)
+        output = process.end().out
         waited = time.perf_counter() - sent
-    finally:
-        process.kill()
-        process.wait()
-    assert output == "interrupted\nTrue\n"
+    assert output == "started\ninterrupted\nTrue\n"
     # The whole would take minutes; the margin is for a busy machine.
     assert waited < 10

@@ -1,7 +1,6 @@
 """Kernel machines within a memory limit: the same answers, without a Gram matrix."""
 
 import gc
-import subprocess
 import sys
 import textwrap
 import tracemalloc
@@ -17,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 import polychotomy as pc
+from commands import Commands
 from polychotomy.kernels import (
     CachedRows,
     Function,
@@ -408,7 +408,7 @@ def test_a_limit_of_iterations_is_named_without_a_gram_matrix():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to oneself there")
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_interrupt(n_jobs):
+def test_interrupt(n_jobs, tmp_path):
     script = f"""
         import os, signal, threading, time
         import numpy as np
@@ -428,14 +428,9 @@ def test_interrupt(n_jobs):
         except KeyboardInterrupt:
             print("interrupted", time.monotonic() - sent[0], flush=True)
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    word, seconds = done.stdout.split()
+    done = Commands(tmp_path).run_code(textwrap.dedent(script))
+    assert done.code == 0, done.err
+    word, seconds = done.out.split()
     assert word == "interrupted"
     assert float(seconds) < 10  # ten times what is promised, for machines under load
 

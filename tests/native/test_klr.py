@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import textwrap
 import time
 from pathlib import Path
@@ -16,6 +14,7 @@ from scipy.special import expit
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 
+from commands import Commands
 from polychotomy.native import _core
 from polychotomy.native.klr import KlrStatus, klr_leave_one_out, solve_klr
 
@@ -456,7 +455,7 @@ def test_any_asymmetry_is_noticed(place):
         solve_klr(gram, np.zeros((700, 1)), [], [1.0])
 
 
-def test_an_interrupt_stops_the_threads_soon():
+def test_an_interrupt_stops_the_threads_soon(tmp_path):
     script = """
         import numpy as np
         from polychotomy.native.klr import solve_klr
@@ -476,20 +475,14 @@ def test_an_interrupt_stops_the_threads_soon():
         solution = solve_klr(gram[:9, :9], labels[:9], [np.arange(9)], [1.0])
         print(solution.status.max() <= 1, flush=True)
     """
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout.readline() == "started\n"
-        time.sleep(1.0)
+    with Commands(tmp_path).started_code(textwrap.dedent(script)) as process:
+        process.says("started\n")
+        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         sent = time.perf_counter()
-        output, _ = process.communicate(timeout=30)
+        output = process.end().out
         waited = time.perf_counter() - sent
-    finally:
-        process.kill()
-        process.wait()
-    assert output == "interrupted\nTrue\n"
+    assert output == "started\ninterrupted\nTrue\n"
     # The whole would take minutes; the margin is for a busy machine.
     assert waited < 10
 

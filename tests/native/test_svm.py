@@ -1,7 +1,6 @@
 """The SVM solver against LIBSVM, against a plain twin, and against its own definition."""
 
 import os
-import subprocess
 import sys
 import textwrap
 from itertools import combinations
@@ -16,6 +15,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from commands import Commands
 from polychotomy.native import _core
 from polychotomy.native.svm import SvmStatus, solve_svm
 
@@ -642,7 +642,7 @@ def test_all_lanes_agree(dtype):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to oneself there")
-def test_interrupt():
+def test_interrupt(tmp_path):
     script = """
         import os, signal, threading, time
         import numpy as np
@@ -663,11 +663,9 @@ def test_interrupt():
         except KeyboardInterrupt:
             print("interrupted", time.monotonic() - sent[0])
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-    word, seconds = done.stdout.split()
+    done = Commands(tmp_path).run_code(textwrap.dedent(script))
+    assert done.code == 0, done.err
+    word, seconds = done.out.split()
     assert word == "interrupted"
     assert float(seconds) < 10  # ten times what is promised, for machines under load
 

@@ -16,6 +16,8 @@ from study_tasks import runs, units, wait_until
 
 from . import harness
 
+pytestmark = pytest.mark.usefixtures("fork_server")
+
 
 @pytest.fixture
 def cluster():

@@ -15,6 +15,8 @@ from study_tasks import runs, units, wait_until
 
 from . import harness
 
+pytestmark = pytest.mark.usefixtures("fork_server")
+
 posix = pytest.mark.skipif(os.name != "posix", reason="needs signals")
 
 
