@@ -6,7 +6,7 @@ fresh process.
 
     python benchmarks/blocks.py memory --rows 100000 400000 1000000     # peak memory
     python benchmarks/blocks.py tool --rows 1000000                     # fit and predict, Parquet
-    python benchmarks/blocks.py dask --rows 400000                      # one worker and two
+    python benchmarks/blocks.py dask --rows 1000000                     # one worker and two
     python benchmarks/blocks.py model                                   # constants, and an estimate
 
 `dask` compares wall-clock times: run it when the machine has two idle cores.
@@ -151,6 +151,7 @@ def dask_workers(n_rows: int, landmarks: int) -> None:
 def model() -> None:
     """Measure the constants of one core, and say what more rows on more machines take."""
     from polychotomy.blocks import Block
+    from polychotomy.blocks.block import rows_a_block
     from polychotomy.blocks.first_reading import look
     from polychotomy.core.threads import single_threaded_blas
     from polychotomy.kernels import Gaussian, Summing, choose_landmarks
@@ -177,7 +178,7 @@ def model() -> None:
         total += total
     adding = (process_time() - start) / 10
     print(f"first reading: {1e6 * survey:.2f} microseconds a row, without reading the file")
-    n_rows, machines, m, folds, size = 10**8, 100, 2000, 5, 1 << 17
+    n_rows, machines, m, folds, size = 10**8, 100, 2000, 5, rows_a_block(30)
     blocks = -(-n_rows // size)
     work = n_rows * (survey + rates[m]) / machines
     sums = 4 * folds * m * (m + 1)
