@@ -51,7 +51,8 @@ from .machines.parameters import (
     one_of_these,
     whole,
 )
-from .pipe.classifier import PolychotomyClassifier, pipe_of
+from .pipe.classifier import PolychotomyClassifier
+from .pipe.fitted_attributes import pipe_of
 
 _RULES: Mapping[str, Rule] = {
     **{name: rule for name, rule in KERNEL_PARAMETERS.items() if name != "sigma2"},
