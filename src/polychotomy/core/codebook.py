@@ -230,9 +230,11 @@ def _checked_matrix(matrix: ArrayLike) -> SignArray:
         )
     with np.errstate(invalid="ignore"):
         matrix_ = values.astype(np.int8, order="C")
-    if values.min() < -1 or values.max() > 1 or not np.array_equal(matrix_, values):
+    whole = values.dtype.kind in "iu" or np.array_equal(matrix_, values)
+    if values.min() < -1 or values.max() > 1 or not whole:
         raise ValueError("A code matrix has entries -1, 0 and +1 only.")
-    one_signed = ~((matrix_ > 0).any(axis=0) & (matrix_ < 0).any(axis=0))
+    # By extremes, which need no array of the size of the matrix.
+    one_signed = (matrix_.max(axis=0) < 1) | (matrix_.min(axis=0) > -1)
     if one_signed.any():
         raise ValueError(
             f"Column {int(np.flatnonzero(one_signed)[0])} of the code matrix needs at least one "
