@@ -100,22 +100,24 @@ def fit_in_blocks(session: Session, splits: Splits, keep_folds: bool) -> Blocked
     fold_of = fold_numbers(splits, np.arange(len(data.y)))
     subsets = [data.rows, *(train for train, _ in splits)]
     blocks = list(column_blocks(data.codebook, _tile(data)))
+    kept = subsets if keep_folds else subsets[:1]
     machines: list[Any] = [
         data.machine.collect(_most_entries(data, rows))  # type: ignore[attr-defined]
-        for rows in subsets
+        for rows in kept
     ]
-    calibrators: list[list[Calibrator]] = [[] for _ in subsets]
+    calibrators: list[list[Calibrator]] = [[] for _ in kept]
     for columns in blocks:
         block = _Block(data, columns, fold_of)
         fitted = block.train(subsets)
         if calibrator.learns:
-            for learned, one in zip(calibrators, block.calibrate(calibrator, fitted), strict=True):
+            # Those of the folds, which come after that of all rows, are fitted only if asked for.
+            for learned, one in zip(calibrators, block.calibrate(calibrator, fitted), strict=False):
                 learned.append(one)
-        for trained, each in zip(machines, fitted, strict=True):
+        for trained, each in zip(machines, fitted, strict=False):
             trained.add(each)
     order = np.argsort(np.concatenate(blocks))
     found = []
-    for number in range(len(subsets) if keep_folds else 1):
+    for number in range(len(kept)):
         joined = data.machine.join(machines[number], data.state, order)  # type: ignore[attr-defined]
         _, source, sign = data.codebook.trained
         whole = calibrator if number == 0 else copy(calibrator)
