@@ -130,7 +130,7 @@ def fit_in_blocks(session: Session, splits: Splits, keep_folds: bool) -> Blocked
 
 def _most_entries(data: TrainingSet, rows: IntArray) -> int:
     """Return in how many columns rows take part, all together."""
-    n_columns = np.count_nonzero(data.codebook.matrix, axis=1)
+    n_columns = np.array([np.count_nonzero(word) for word in data.codebook.matrix])
     return int(n_columns[data.y[rows]].sum())
 
 
