@@ -12,6 +12,11 @@ Results are kept in --store, and read from there when the script is run again. T
 the growth exponents in the number of classes between the two largest numbers (rows grow in
 proportion to it).
 
+    python benchmarks/many_classes.py --pairs
+
+One-vs-one beside SVC(probability=True), in a few sizes, with and without tempering, which SVC does
+not have; written to benchmarks/results/pairs.csv. "seconds" are the smallest of --repeats.
+
     python benchmarks/many_classes.py --landmarks
 
 One-vs-rest LS-SVMs with 500 landmarks on 100,000 rows of 64 inputs, with 10 and with 1,000 classes:
@@ -30,8 +35,11 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+from _table import write_table
 
 CLASSES = (10, 30, 100, 300, 1000)
+# Classes, and rows in each, of --pairs.
+PAIRS = ((30, 100), (100, 10), (100, 100), (300, 5), (300, 10))
 ROWS, INPUTS, GROUP = 10, 32, 16
 
 
@@ -57,6 +65,7 @@ def methods(n_classes: int = 10) -> dict[str, Any]:
     svm = {"sigma2": 10.0, "C": 3.0}
     return {
         "ProbabilisticSVC": pc.ProbabilisticSVC(gamma=0.05, C=3.0),
+        "without tempering": pc.ProbabilisticSVC(gamma=0.05, C=3.0, tempering=None),
         "SVC": SVC(probability=True, gamma=0.05, C=3.0, random_state=0),
         "SVM nested": Poly(pc.SVM(**svm), pc.NestedCode("centroid"), tempering="auto"),
         "NestedDichotomies": pc.NestedDichotomies(
@@ -147,6 +156,31 @@ def run_landmarks() -> None:
             )
 
 
+def run_pairs(repeats: int) -> None:
+    names, rows = ("ProbabilisticSVC", "without tempering", "SVC"), []
+    head = ("classes", "rows", "method", "fit s", "predict s", "MB", "NLL", "error")
+    print("".join(f"{word:>19}" if word == "method" else f"{word:>10}" for word in head))
+    for n_classes, n_rows in PAIRS:
+        for name in names:
+            cells = [run(name, n_classes, n_rows) for _ in range(repeats)]
+            best = {key: min(cell[key] for cell in cells) for key in cells[0]}
+            figures = (
+                f"{best['fit']:.2f}",
+                f"{best['predict']:.2f}",
+                f"{best['mb']:.0f}",
+                f"{best['nll']:.3f}",
+                f"{best['error']:.3f}",
+            )
+            rows.append((n_classes, n_rows * n_classes, name, *figures))
+            print(
+                f"{n_classes:>10}{n_rows * n_classes:>10}{name:>19}"
+                + "".join(f"{figure:>10}" for figure in figures),
+                flush=True,
+            )
+    words = "One-vs-one beside SVC: processor time, peak memory, by `benchmarks/many_classes.py`."
+    write_table(Path(__file__).parent / "results" / "pairs.csv", words, head, rows)
+
+
 def run(name: str, n_classes: int, n_rows: int = ROWS) -> dict[str, Any]:
     command = [sys.executable, __file__, "--cell", name, str(n_classes), str(n_rows)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -191,10 +225,14 @@ def table(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--classes", type=int, nargs="+", default=list(CLASSES))
-    parser.add_argument("--methods", nargs="+", default=list(methods()))
+    # Without tempering is for --pairs.
+    usual = [name for name in methods() if name != "without tempering"]
+    parser.add_argument("--methods", nargs="+", default=usual)
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for one cell")
     parser.add_argument("--store", type=Path, help="a file of results, to resume from")
     parser.add_argument("--landmarks", action="store_true", help="a thousand classes at once")
+    parser.add_argument("--pairs", action="store_true", help="one-vs-one beside SVC")
+    parser.add_argument("--repeats", type=int, default=1, help="of --pairs")
     parser.add_argument("--rows", type=int, default=ROWS, help="training rows a class")
     parser.add_argument("--cell", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -204,6 +242,9 @@ def main() -> None:
         return
     if arguments.landmarks:
         run_landmarks()
+        return
+    if arguments.pairs:
+        run_pairs(arguments.repeats)
         return
     found: dict[tuple[str, int], dict[str, Any]] = {}
     if arguments.store and arguments.store.exists():

@@ -133,6 +133,12 @@ class KernelMultinomialRegression(
     n_iter_ : int
         The number of steps of the last fit.
 
+    Notes
+    -----
+    With ``C="held_out"``, a row of weight 2 and two copies of it need not have the same answers:
+    the held-out fifth is drawn among the rows, and another fifth may prefer another C. With a given
+    C they have.
+
     References
     ----------
     Roth (2001), Probabilistic discriminative kernel classifiers for multi-class problems.

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array, issparse
+from scipy.sparse import csc_array, issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
@@ -51,7 +51,8 @@ from .machines.parameters import (
     one_of_these,
     whole,
 )
-from .pipe.classifier import PolychotomyClassifier, pipe_of
+from .pipe.classifier import PolychotomyClassifier
+from .pipe.fitted_attributes import pipe_of
 
 _RULES: Mapping[str, Rule] = {
     **{name: rule for name, rule in KERNEL_PARAMETERS.items() if name != "sigma2"},
@@ -67,6 +68,8 @@ _RULES: Mapping[str, Rule] = {
     "verbose": FLAG | whole(0),
     "landmarks": LANDMARK_PARAMETERS["landmarks"],
 }
+# The coefficients of this many pairs are laid out at once.
+PAIRS_AT_ONCE = 4096
 # Parameters that the first version did not have, and files of it do not name.
 _LATER: Mapping[str, Any] = {
     "shrinking": True,
@@ -545,15 +548,19 @@ class ProbabilisticSVC(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
             # A landmark has a weight for every pair, not only for those of its class.
             self.dual_coef_: Any = sign * fitted.coefficients.T[:, order]
             return
-        entries = coo_array(fitted.coefficients)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        column, first, second = place[entries.row], *np.triu_indices(n_classes, 1)
-        first, second = first[entries.col], second[entries.col]
-        # A row of class k has its coefficient against class l in row l, or l - 1 if l > k.
-        line = np.where(label[column] == first, second - 1, first)
+        classes = np.triu_indices(n_classes, 1)
         coefficients = np.zeros((n_classes - 1, len(order)))
-        coefficients[line, column] = sign * entries.data
+        every = csc_array(fitted.coefficients)
+        # Some pairs at a time: the indices take more memory than the entries.
+        for start in range(0, every.shape[1], PAIRS_AT_ONCE):
+            entries = every[:, start : start + PAIRS_AT_ONCE].tocoo()
+            column = place[entries.row]
+            first, second = (each[start + entries.col] for each in classes)
+            # A row of class k has its coefficient against class l in row l, or l - 1 if l > k.
+            line = np.where(label[column] == first, second - 1, first)
+            coefficients[line, column] = sign * entries.data
         self.dual_coef_ = coefficients
         if sparse and inputs is not None:
             self.dual_coef_ = type(inputs)(coefficients)

@@ -311,3 +311,14 @@ def test_plot_into_given_axes_and_with_many_columns(pyplot):
     labels = [int(label.get_text()) for label in ax.get_xticklabels()]
     assert labels == list(ax.get_xticks()) == list(range(0, 45, 3))
     ax.figure.canvas.draw()
+
+
+def test_only_arrays_that_can_change_are_copied():
+    given = np.array([[1, 1, 0], [-1, 0, 1], [0, -1, -1]], dtype=np.int8)
+    assert Codebook(given).matrix is not given
+    assert given.flags.writeable
+    view = given[:]
+    view.setflags(write=False)
+    assert not np.shares_memory(Codebook(view).matrix, given)
+    given.setflags(write=False)
+    assert Codebook(given).matrix is given

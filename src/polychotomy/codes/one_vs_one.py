@@ -53,4 +53,6 @@ class OneVsOne(Code):
         matrix = np.zeros((n_classes, len(first)), dtype=np.int8)
         matrix[first, np.arange(len(first))] = 1
         matrix[second, np.arange(len(first))] = -1
+        # So that the codebook need not copy it: with 300 classes it takes 13 MB.
+        matrix.setflags(write=False)
         return matrix

@@ -15,6 +15,7 @@ from .branches import Branches, find_branches
 from .registry import stored
 from .types import FloatArray, IntArray, SignArray, is_range
 
+_COLUMNS_AT_ONCE = 4096
 # The largest part of a codebook that `repr` shows.
 _SHOWN_CLASSES = 30
 _SHOWN_COLUMNS = 24
@@ -75,9 +76,14 @@ class Codebook:
         n_classes, n_columns = self.matrix.shape
         if n_columns != n_classes * (n_classes - 1) // 2:
             return None
-        if ((self.matrix != 0).sum(axis=0) != 2).any():
-            return None
-        pairs = np.stack([self.matrix.argmax(axis=0), self.matrix.argmin(axis=0)], axis=1)
+        pairs = np.empty((n_columns, 2), dtype=np.intp)
+        # Some columns at a time: NumPy copies what it looks for the largest entry in.
+        for start in range(0, n_columns, _COLUMNS_AT_ONCE):
+            some = self.matrix[:, start : start + _COLUMNS_AT_ONCE]
+            if (np.count_nonzero(some, axis=0) != 2).any():
+                return None
+            own = pairs[start : start + _COLUMNS_AT_ONCE]
+            own[:, 0], own[:, 1] = some.argmax(axis=0), some.argmin(axis=0)
         return pairs if len(np.unique(np.sort(pairs, axis=1), axis=0)) == n_columns else None
 
     @cached_property
@@ -228,11 +234,15 @@ def _checked_matrix(matrix: ArrayLike) -> SignArray:
             "A code matrix has one row per class (at least two) and one column per binary "
             f"problem (at least one); got an array of shape {values.shape}."
         )
+    # Nobody can change a read-only array that has its own memory.
+    own = values.flags.writeable or not values.flags.owndata
     with np.errstate(invalid="ignore"):
-        matrix_ = values.astype(np.int8, order="C")
-    if values.min() < -1 or values.max() > 1 or not np.array_equal(matrix_, values):
+        matrix_ = values.astype(np.int8, order="C", copy=own)
+    whole = values.dtype.kind in "iu" or np.array_equal(matrix_, values)
+    if values.min() < -1 or values.max() > 1 or not whole:
         raise ValueError("A code matrix has entries -1, 0 and +1 only.")
-    one_signed = ~((matrix_ > 0).any(axis=0) & (matrix_ < 0).any(axis=0))
+    # By extremes, which need no array of the size of the matrix.
+    one_signed = (matrix_.max(axis=0) < 1) | (matrix_.min(axis=0) > -1)
     if one_signed.any():
         raise ValueError(
             f"Column {int(np.flatnonzero(one_signed)[0])} of the code matrix needs at least one "

@@ -20,7 +20,8 @@ from ..ensemble.nested import NestedDichotomies
 from ..ensemble.pool import PolychotomyPool
 from ..ensemble.tempered_classifier import TemperedClassifier
 from ..multinomial import KernelMultinomialRegression
-from ..pipe.classifier import PolychotomyClassifier, pipe_of
+from ..pipe.classifier import PolychotomyClassifier
+from ..pipe.fitted_attributes import pipe_of
 from ..probabilistic_svc import ProbabilisticSVC
 from ..tempering import StructuredTempering, Tempering
 from ._decoders import decoded

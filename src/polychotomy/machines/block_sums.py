@@ -189,8 +189,10 @@ def block_sums(
     totals = summing.nothing(layout.n_cells, len(layout.cells))
     weights = np.zeros(len(layout.cells))
     n_rows = 0
-    lower: Any = np.tri(len(summing.landmarks), dtype=bool) if source.on_cluster else slice(None)
+    lower = np.tri(len(summing.landmarks), dtype=bool)
     found: Iterable[tuple[CellSums, int]]
+    # From a cluster the entries of the triangles come one after the other, and are added so.
+    products = np.zeros((layout.n_cells, lower.sum())) if source.on_cluster else totals.products
     with single_threaded_blas():
         if source.on_cluster:
             work = partial(_whole_block, summing, plan, layout.cells)
@@ -201,12 +203,15 @@ def block_sums(
             )
             found = in_order(lambda task: _summed(summing, task), tasks, n_threads)
         for each, count in found:
-            totals.products[each.cell][lower] += each.products
+            products[each.cell] += each.products
             totals.sums[each.present] += each.sums
             weights[each.present] += each.weights
             n_rows += count
         if n_rows != plan.counts.sum():
             raise ValueError(OTHER_ROWS)
+        if source.on_cluster:
+            for cell, entries in zip(totals.products, products, strict=True):
+                cell[lower] = entries
         summing.finish(totals)
     return totals, replace(layout, weights=weights)
 

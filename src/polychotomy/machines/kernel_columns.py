@@ -103,15 +103,6 @@ class FittedKernels:
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in vars(self).items() if key != "inputs_in_single"}
 
-    def compressed(self) -> SparseColumns:
-        """Return the same machines without inputs and zeros, for `KernelColumns.join`."""
-        # Column by column, so that joining them only moves whole columns.
-        column, row = np.nonzero(self.coefficients.T)
-        values = self.coefficients[row, column]
-        sizes = np.bincount(column, minlength=len(self.biases))
-        # Rows are fewer than 2^31; half the memory.
-        return SparseColumns(self.support[row].astype(np.int32), sizes, values, self)
-
     def _kernel_with(self, X: Any) -> NDArray[Any]:
         if self.kernel.is_precomputed:
             return dense(X[:, self.support])
@@ -135,19 +126,50 @@ class FittedKernels:
             require(same, self, "has inputs of another number of features")
 
 
-class SparseColumns:
-    """Trained kernel machines of some columns: rows and values of one column after the other."""
+class Collected:
+    """Trained kernel machines of some columns each: the entries of one column after the other.
 
-    def __init__(
-        self,
-        row: NDArray[np.int32],
-        sizes: IntArray,
-        values: FloatArray,
-        fitted: FittedKernels,
-    ) -> None:
-        self.row, self.sizes, self.values, self.kernel = row, sizes, values, fitted.kernel
-        self.biases, self.trained = fitted.biases, fitted.trained
-        self.iterations = fitted.iterations
+    Note: in two arrays for all entries that there can be, of which only pages that are written take
+    memory. Small arrays for every block of columns left holes that nothing else fitted into.
+
+    Parameters
+    ----------
+    most : int
+        The largest number of coefficients that are not 0.
+    """
+
+    def __init__(self, most: int) -> None:
+        # Rows are fewer than 2^31; half the memory.
+        self.row, self.values = np.empty(most, dtype=np.int32), np.empty(most)
+        self.n_entries = 0
+        self.blocks: list[tuple[IntArray, FloatArray, NDArray[np.bool_], NDArray[Any]]] = []
+        self.kernel: Kernel | None = None
+
+    def add(self, fitted: FittedKernels) -> None:
+        """Take the machines of some more columns."""
+        column, row = np.nonzero(fitted.coefficients.T)
+        own = slice(self.n_entries, self.n_entries + len(row))
+        self.row[own], self.values[own] = fitted.support[row], fitted.coefficients[row, column]
+        self.n_entries = own.stop
+        sizes = np.bincount(column, minlength=len(fitted.biases))
+        self.blocks.append((sizes, fitted.biases, fitted.trained, fitted.iterations))
+        self.kernel = fitted.kernel
+
+    def ordered(self, order: IntArray, place: NDArray[np.int32]) -> csc_array:
+        """Return the matrix of all coefficients, with its columns in an order."""
+        sizes = np.concatenate([block[0] for block in self.blocks])
+        ends = np.concatenate([[0], np.cumsum(sizes[order])])
+        starts = np.empty_like(order)
+        starts[order] = ends[:-1]
+        row, values = np.empty(self.n_entries, dtype=np.int32), np.empty(self.n_entries)
+        column = entry = 0
+        for own, *_ in self.blocks:
+            first = starts[column : column + len(own)]
+            some = slice(entry, entry + int(own.sum()))
+            to = np.repeat(first - (np.cumsum(own) - own), own) + np.arange(some.stop - entry)
+            row[to], values[to] = place[self.row[some]], self.values[some]
+            column, entry = column + len(own), some.stop
+        return csc_array((values, row, ends), (int(place.max(initial=-1)) + 1, len(order)))
 
 
 class ColumnSolver(RowSolver, Protocol):
@@ -258,45 +280,28 @@ class KernelColumns:
         warn_unconverged(solved, options)
         return [_fitted(kernel, state.X, solved, number, rows) for number in range(len(subsets))]
 
-    def join(self, parts: list[SparseColumns], state: SharedRows, order: IntArray) -> FittedKernels:
-        """Put compressed machines of some columns each side by side, in another order.
+    def collect(self, most: int) -> Collected:
+        """Return what takes machines of some columns each, with at most so many coefficients."""
+        return Collected(most)
 
-        The list is emptied on the way, which gives back its memory.
+    def join(self, collected: Collected, state: SharedRows, order: IntArray) -> FittedKernels:
+        """Put machines of some columns each side by side, in another order.
 
         Note: their coefficients become a sparse matrix. A pair of 300 classes uses the rows of two
         of them, so that a dense matrix would be almost empty, and the largest part of the model.
         """
-
-        def every(name: str) -> NDArray[Any]:
-            return np.concatenate([getattr(part, name) for part in parts])
-
-        kernel, sizes = parts[0].kernel, every("sizes")
-        biases, trained, iterations = (
-            every(name)[order] for name in ("biases", "trained", "iterations")
-        )
-        ends = np.concatenate([[0], np.cumsum(sizes[order])])
-        starts = np.empty_like(order)
-        starts[order] = ends[:-1]
-        place = np.full(state.X.shape[0], -1, dtype=np.int32)
-        for part in parts:
-            place[part.row] = 0
-        support = np.flatnonzero(place == 0)
-        place[support] = np.arange(len(support))
-        rows, values = np.empty(ends[-1], dtype=np.int32), np.empty(ends[-1])
-        first = 0
-        parts.reverse()
-        while parts:
-            part = parts.pop()
-            own = slice(first, first + len(part.sizes))
-            before = np.cumsum(part.sizes) - part.sizes
-            to = np.repeat(starts[own] - before, part.sizes) + np.arange(len(part.row))
-            rows[to], values[to] = place[part.row], part.values
-            first += len(part.sizes)
+        kernel = collected.kernel
+        assert kernel is not None
+        used = np.zeros(state.X.shape[0], dtype=bool)
+        used[collected.row[: collected.n_entries]] = True
+        support, place = np.flatnonzero(used), (np.cumsum(used) - 1).astype(np.int32)
+        _, *others = zip(*collected.blocks, strict=True)
+        biases, trained, iterations = (np.concatenate(each)[order] for each in others)
         return FittedKernels(
             kernel=kernel,
             support=support,
             support_inputs=None if kernel.is_precomputed else state.X[support],
-            coefficients=csc_array((values, rows, ends), (len(support), len(order))),
+            coefficients=collected.ordered(order, place),
             biases=biases,
             trained=trained,
             iterations=iterations,

@@ -30,50 +30,21 @@ from ..core.state import (
     Holds,
     Labels,
     Sizes,
-    StateError,
     Whole,
-    require,
 )
 from ..core.types import FloatArray
 from ..decoding import Decoder
 from ..machines import SVM, guessed_seconds
 from ..tempering import Tempering
+from .available import has_folds, has_probabilities, has_scores, parts_of
 from .explanation import Explanation, binary_answers, class_ranking
-from .fitting import FittedPipe, calibrate_pipe, fit_pipe
+from .fitted_attributes import adopt, adopt_parts, check_fitted, pipe_of
+from .fitting import calibrate_pipe, fit_pipe
 from .inputs import checked_inputs
-from .parts import Parts, check_together, resolve
+from .parts import Parts, resolve
 from .row_blocks import fit_on_blocks
-from .session import Session, restart, start
+from .session import restart, start
 from .training import BinaryMachines
-
-
-def _parts_of(classifier: PolychotomyClassifier) -> Parts | None:
-    """Return the parts of the pipe, or None if a parameter is invalid."""
-    fitted: Parts | None = getattr(classifier, "parts_", None)
-    if fitted is not None:
-        return fitted
-    try:
-        return resolve(
-            classifier.machine, classifier.code, classifier.calibrator, classifier.decoder
-        )
-    except (TypeError, ValueError):
-        # `fit` raises the error and explains it.
-        return None
-
-
-def _has_probabilities(classifier: PolychotomyClassifier) -> bool:
-    parts = _parts_of(classifier)
-    return parts is None or parts.yields_probabilities
-
-
-def _has_folds(classifier: PolychotomyClassifier) -> bool:
-    prefit = isinstance(classifier.cv, str) and classifier.cv == "prefit"
-    return _has_probabilities(classifier) and not prefit
-
-
-def _has_scores(classifier: PolychotomyClassifier) -> bool:
-    parts = _parts_of(classifier)
-    return parts is None or parts.decoder.yields != "decisions"
 
 
 @stored("estimator.polychotomy_classifier")
@@ -250,7 +221,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         self._fit(X, y, sample_weight, fit_params)
         return self
 
-    @available_if(_has_folds)
+    @available_if(has_folds)
     def fit_out_of_fold(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
     ) -> FloatArray | None:
@@ -350,7 +321,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         labels: NDArray[Any] = self.classes_[winners]
         return labels
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of every class.
 
@@ -366,7 +337,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         """
         return self._class_scores(X)
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithm of the probability of every class.
 
@@ -383,7 +354,7 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         with np.errstate(divide="ignore"):
             return np.log(self._class_scores(X))
 
-    @available_if(_has_scores)
+    @available_if(has_scores)
     def decision_function(self, X: Any) -> FloatArray:
         """Return the decoder's score of every class; the largest wins.
 
@@ -506,16 +477,16 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         return in_turn([(role, box(role, part)) for role, part in pipe if part is not None])
 
     def _machine(self) -> Any:
-        parts = _parts_of(self)
+        parts = parts_of(self)
         # Notebooks ask for tags before `fit`, which is where invalid parameters raise an error.
         return SVM() if parts is None else parts.machine.template
 
     def _takes_sparse(self) -> bool:
-        parts = _parts_of(self)
+        parts = parts_of(self)
         return parts is None or parts.decoder.takes_sparse
 
     def _reads_inputs(self) -> bool:
-        parts = _parts_of(self)
+        parts = parts_of(self)
         return parts is not None and parts.reads_inputs
 
     def _fit(
@@ -572,59 +543,4 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
 
     def check_state(self, sizes: Sizes) -> None:
         """Check that the parts are consistent with each other and with the inputs."""
-        book, parts = self.codebook_, self.parts_
-        require(self.machines_.machine is parts.machine, self, "has machines of other parts")
-        _, source, sign = book.trained
-        same = np.array_equal(self.machines_.source, source)
-        same = same and np.array_equal(self.machines_.sign, sign)
-        require(same, self, "has machines of another code")
-        self.machines_.fitted.check_inputs(sizes["d"])
-        try:
-            check_together(parts, book)
-        except ValueError as error:
-            raise StateError("The model", f"has parts that cannot be combined: {error}") from None
-        there = {"calibrator_", "decoder_"} & set(vars(self))
-        if not there:
-            return  # cv="prefit", not calibrated yet
-        require(len(there) == 2, self, "has a decoder or a calibrator, but not both")
-        own = self.calibrator_ is parts.calibrator and self.decoder_ is parts.decoder
-        require(own, self, "has a decoder or a calibrator of other parts")
-        require(self.decoder_.codebook_ == book, self, "has a decoder of another code")
-        check_inputs = getattr(self.decoder_, "check_inputs", None)
-        if check_inputs is not None:
-            check_inputs(sizes["d"])
-
-
-def pipe_of(classifier: PolychotomyClassifier) -> FittedPipe:
-    """Return the fitted pipe of a classifier as a value."""
-    return FittedPipe(
-        parts=classifier.parts_,
-        codebook=classifier.codebook_,
-        machines=classifier.machines_,
-        class_sizes=classifier.class_sizes_,
-        priors=classifier._target_priors,
-        calibrator=getattr(classifier, "calibrator_", None),
-        decoder=getattr(classifier, "decoder_", None),
-        tempering=getattr(classifier, "tempering_", None),
-    )
-
-
-def adopt(classifier: PolychotomyClassifier, session: Session, pipe: FittedPipe) -> None:
-    """Set the fitted attributes of a classifier from a fitted pipe."""
-    classifier.parts_ = pipe.parts
-    classifier.classes_, classifier.codebook_ = session.classes, pipe.codebook
-    classifier.machines_ = pipe.machines
-    classifier.class_sizes_, classifier.n_rows_ = pipe.class_sizes, len(session.data.rows)
-    classifier._target_priors, classifier._decoder_seed = pipe.priors, session.decoder_seed
-    for name in ("calibrator_", "decoder_", "tempering_", "leave_one_out_columns_"):
-        classifier.__dict__.pop(name, None)
-    if pipe.leave_one_out_columns is not None:
-        classifier.leave_one_out_columns_ = pipe.leave_one_out_columns
-    if pipe.decoder is not None:
-        adopt_parts(classifier, pipe)
-
-
-def adopt_parts(classifier: PolychotomyClassifier, pipe: FittedPipe) -> None:
-    """Set the calibrator, decoder and tempering of a classifier from a fitted pipe."""
-    classifier.calibrator_, classifier.decoder_ = pipe.calibrator, pipe.decoder
-    classifier.tempering_ = pipe.tempering
+        check_fitted(self, sizes)

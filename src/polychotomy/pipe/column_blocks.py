@@ -66,7 +66,8 @@ def is_for_blocks(session: Session) -> bool:
     able = hasattr(data.machine, "join") and not parts.decoder.needs & WHOLE
     if parts.calibrator.learns:
         able = able and parts.calibrator.column_by_column
-    return able and book.all_trained and bool((book.matrix != 0).mean() <= LARGEST_SHARE)
+    share = np.count_nonzero(book.matrix) / book.matrix.size
+    return able and book.all_trained and share <= LARGEST_SHARE
 
 
 def check_memory(session: Session, n_subsets: int) -> None:
@@ -99,27 +100,38 @@ def fit_in_blocks(session: Session, splits: Splits, keep_folds: bool) -> Blocked
     fold_of = fold_numbers(splits, np.arange(len(data.y)))
     subsets = [data.rows, *(train for train, _ in splits)]
     blocks = list(column_blocks(data.codebook, _tile(data)))
-    machines: list[list[Any]] = [[] for _ in subsets]
-    calibrators: list[list[Calibrator]] = [[] for _ in subsets]
+    kept = subsets if keep_folds else subsets[:1]
+    machines: list[Any] = [
+        data.machine.collect(_most_entries(data, rows))  # type: ignore[attr-defined]
+        for rows in kept
+    ]
+    calibrators: list[list[Calibrator]] = [[] for _ in kept]
     for columns in blocks:
         block = _Block(data, columns, fold_of)
         fitted = block.train(subsets)
         if calibrator.learns:
-            for learned, one in zip(calibrators, block.calibrate(calibrator, fitted), strict=True):
+            # Those of the folds, which come after that of all rows, are fitted only if asked for.
+            for learned, one in zip(calibrators, block.calibrate(calibrator, fitted), strict=False):
                 learned.append(one)
-        for trained, each in zip(machines, fitted, strict=True):
-            trained.append(each.compressed())
+        for trained, each in zip(machines, fitted, strict=False):
+            trained.add(each)
     order = np.argsort(np.concatenate(blocks))
     found = []
-    for number in range(len(subsets) if keep_folds else 1):
+    for number in range(len(kept)):
         joined = data.machine.join(machines[number], data.state, order)  # type: ignore[attr-defined]
         _, source, sign = data.codebook.trained
         whole = calibrator if number == 0 else copy(calibrator)
         if calibrator.learns:
             whole.join(calibrators[number], order)
         found.append((BinaryMachines(data.machine, joined, source, sign), whole))
-        machines[number], calibrators[number] = [], []
+        machines[number], calibrators[number] = None, []
     return BlockedFit(found[0][0], found[1:])
+
+
+def _most_entries(data: TrainingSet, rows: IntArray) -> int:
+    """Return in how many columns rows take part, all together."""
+    n_columns = np.array([np.count_nonzero(word) for word in data.codebook.matrix])
+    return int(n_columns[data.y[rows]].sum())
 
 
 def _tile(data: TrainingSet) -> int:

@@ -25,8 +25,9 @@ from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 
 from ..core.stages import stage, timed
 from ..core.types import FloatArray
-from ..pipe.classifier import PolychotomyClassifier, adopt
+from ..pipe.classifier import PolychotomyClassifier
 from ..pipe.cross_fit import FoldPlan, TrialBatch, figures
+from ..pipe.fitted_attributes import adopt
 from ..pipe.fitting import fit_pipe
 from ..pipe.folds import Splits
 from ..pipe.parts import columns_of
