@@ -35,7 +35,7 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from _table import write_table
+from _table import Table, add_csv_option, write_table
 
 CLASSES = (10, 30, 100, 300, 1000)
 # Classes, and rows in each, of --pairs.
@@ -222,6 +222,30 @@ def table(
         print(f"  {name:<22}{growth[0]:>7.1f}{growth[1]:>9.1f}{growth[2]:>6.1f}  ({between})")
 
 
+def in_docs(found: dict[tuple[str, int], dict[str, Any]], classes: list[int]) -> Table:
+    """Print the table of the documentation: a cell for every method and number of classes."""
+    figures = "error, NLL, fit, predict, MB"
+    table = Table(
+        "many_classes",
+        "Many classes by `benchmarks/many_classes.py`: processor time of fitting and of predicting "
+        "as many rows, and peak memory above that before the fit.",
+        ["", *(f"{n_classes:,} classes: {figures}" for n_classes in classes)],
+    )
+    for name in dict.fromkeys(name for name, _ in found):
+        cells = [found.get((name, n_classes), {"refused": ""}) for n_classes in classes]
+        table.add(
+            name,
+            *(
+                cell["refused"]
+                if "refused" in cell
+                else f"{cell['error']:.3f}, {cell['nll']:.3f}, {cell['fit']:.1f} s, "
+                f"{cell['predict']:.1f} s, {cell['mb']:,.0f}"
+                for cell in cells
+            ),
+        )
+    return table
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--classes", type=int, nargs="+", default=list(CLASSES))
@@ -235,6 +259,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1, help="of --pairs")
     parser.add_argument("--rows", type=int, default=ROWS, help="training rows a class")
     parser.add_argument("--cell", nargs=3, help=argparse.SUPPRESS)
+    add_csv_option(parser)
     arguments = parser.parse_args()
     if arguments.cell:
         name, n_classes, n_rows = arguments.cell
@@ -271,6 +296,7 @@ def main() -> None:
     wanted = {key: cell for key, cell in found.items() if key[0] in order}
     ordered = dict(sorted(wanted.items(), key=lambda one: order[one[0][0]]))
     table(ordered, arguments.classes, arguments.rows)
+    in_docs(ordered, arguments.classes).save(arguments.csv)
 
 
 if __name__ == "__main__":
