@@ -236,8 +236,6 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     def _fit_members(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[list[Member], Rows]:
-        # Before the rows are looked at, members that cannot be are refused.
-        self._named_members()
         refuse_mixed_labels(y)
         X, labels = validate_data(self, X, y, dtype=np.float64)
         members = self._seeded(self._named_members(len(labels)))
