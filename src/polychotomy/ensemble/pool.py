@@ -42,6 +42,9 @@ COARSE_C = (0.1, 1.0, 10.0, 100.0, 1000.0)
 FINE_C = (0.3, 3.0)
 # C, and the width of the SVM, are chosen on a sample of this many rows.
 ROWS_FOR_SEARCH = 1000
+# The typical error of a score of multinomial regression. With its default of 0.01 it took 1.6 times
+# as long on 20,000 rows of nearly separable classes, for an NLL that was lower by 0.0002.
+TOLERANCE = 0.03
 KERNELS = {"gaussian": "rbf", "laplacian": "laplacian"}
 
 
@@ -391,7 +394,8 @@ def default_members(cv: Any = 5, n_rows: int = 0) -> list[tuple[str, Any]]:
     members : list of (str, classifier)
     """
     if n_rows > MANY_ROWS:
-        return [*ls_members(), *_in_metrics(KernelMultinomialRegression(landmarks=LANDMARKS))]
+        together = KernelMultinomialRegression(landmarks=LANDMARKS, tol=TOLERANCE)
+        return [*ls_members(), *_in_metrics(together)]
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
