@@ -43,6 +43,9 @@ COARSE_C = (0.1, 1.0, 10.0, 100.0, 1000.0)
 FINE_C = (0.3, 3.0)
 # C, and the width of the SVM, are chosen on a sample of this many rows.
 ROWS_FOR_SEARCH = 1000
+# The typical error of a score of multinomial regression. With its default of 0.01 it took 1.6 times
+# as long on 20,000 rows of nearly separable classes, for an NLL that was lower by 0.0002.
+TOLERANCE = 0.03
 KERNELS = {"gaussian": "rbf", "laplacian": "laplacian"}
 
 
@@ -240,8 +243,6 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     def _fit_members(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[list[Member], Rows]:
-        # Before the rows are looked at, members that cannot be are refused.
-        self._named_members()
         refuse_mixed_labels(y)
         X, labels = validate_data(self, X, y, dtype=np.float64)
         members = self._seeded(self._named_members(len(labels)))
@@ -397,7 +398,8 @@ def default_members(cv: Any = 5, n_rows: int = 0) -> list[tuple[str, Any]]:
     members : list of (str, classifier)
     """
     if n_rows > MANY_ROWS:
-        return [*ls_members(), *_in_metrics(KernelMultinomialRegression(landmarks=LANDMARKS))]
+        together = KernelMultinomialRegression(landmarks=LANDMARKS, tol=TOLERANCE)
+        return [*ls_members(), *_in_metrics(together)]
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
