@@ -217,7 +217,8 @@ class MetricClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, 
         y : ndarray of shape (n_rows,)
         """
         check_is_fitted(self, "estimator_")
-        return self.estimator_.predict(self.metric_.transform(X))
+        labels: NDArray[Any] = self.estimator_.predict(self.metric_.transform(X))
+        return labels
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of every class.
