@@ -10,7 +10,8 @@ fresh process.
     python benchmarks/blocks.py model                                   # constants, and an estimate
 
 `dask` compares wall-clock times, which need two idle cores, and processor times, which other
-programs disturb less: "allowed" is the ratio of those of the busiest worker and the driver together.
+programs disturb less: "allowed" is the ratio of those of the busiest worker and the driver
+together.
 """
 
 import argparse
@@ -129,9 +130,8 @@ def dask_workers(n_rows: int, landmarks: int) -> None:
         part, chunks=(chunks, (31,)), dtype=np.float32, meta=np.empty((0, 0), np.float32)
     )
     X, y = both[:, :30], both[:, 30].astype(int)
-    print(
-        f"{'workers':>8}{'wall s':>8}{'busiest worker s':>18}{'driver s':>10}{'ratio':>7}{'allowed':>9}"
-    )
+    heads = ("workers", 8), ("wall s", 8), ("busiest s", 11), ("driver s", 10), ("ratio", 7)
+    print("".join(f"{word:>{width}}" for word, width in (*heads, ("allowed", 9))))
     first, bits = None, None
     for n_workers in (1, 2):
         with (

@@ -6,6 +6,7 @@ import time
 from _thread import interrupt_main
 from collections import Counter
 from threading import Timer
+from types import SimpleNamespace
 
 import dask
 import distributed
@@ -28,6 +29,8 @@ from polychotomy.compare._splits import rounds
 from polychotomy.execution.calls import Answer, Call
 from polychotomy.execution.cluster import DaskCluster
 from polychotomy.execution.executors import Executor, InProcess, LocalProcesses
+from polychotomy.tuning.parts import Found
+from polychotomy.tuning.steps import run_elsewhere
 from study_tasks import wait_until
 
 pytestmark = pytest.mark.usefixtures("fork_server")
@@ -355,3 +358,23 @@ def test_comparisons_take_their_processes_from_joblib(monkeypatch):
     with joblib.parallel_config("threading", n_jobs=2):
         same_comparison(here, compare_methods(X, Y, ["logistic"], n_splits=2))
     assert started == [2]
+
+
+def test_the_search_with_the_longest_parts_goes_first():
+    seconds, order, taken = (0.2, 3.0, 1.0), [], []
+
+    class Noting(InProcess):
+        def call(self, task, context, take, on_answer):
+            while (call := take()) is not None:
+                number, _ = call.argument
+                order.append(number)
+                found = Found([], [0.1], seconds={"solver": seconds[number]})
+                on_answer(call, Answer(value=found))
+
+    step = SimpleNamespace(take_in=lambda part, found: taken.append(part))
+    searches = [iter([(step, (number, part)) for part in range(3)]) for number in range(3)]
+    sweeps = [SimpleNamespace(portable=lambda: None)] * 3
+    run_elsewhere(searches, sweeps, Noting())
+    # One part of each, whose times are not known yet; then the slowest until it is done.
+    assert order == [0, 1, 2, 1, 1, 2, 2, 0, 0]
+    assert len(set(taken)) == 9

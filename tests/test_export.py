@@ -31,6 +31,7 @@ from polychotomy import (
 )
 from polychotomy.export import ExportError, check_against
 from polychotomy.native import couple_code, couple_hastie_tibshirani, couple_wu_lin_weng
+from polychotomy.pipe import column_blocks
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed: pip install 'polychotomy[onnx]'")
 onnxruntime = pytest.importorskip(
@@ -91,6 +92,13 @@ def test_calibrators_and_decoders(code, calibrator, decoder, tempering):
     clf = PolychotomyClassifier(SVM(C=3), code, calibrator, decoder, tempering=tempering)
     # Tempering multiplies the tolerance of the core's own iteration where p is small.
     assert difference(clf) < (1e-7 if tempering is None else 1e-6)
+
+
+@pytest.mark.parametrize("model", [PolychotomyClassifier(SVM(C=3)), ProbabilisticSVC()], ids=str)
+def test_sparse_coefficients_of_many_classes(model, monkeypatch):
+    monkeypatch.setattr(column_blocks, "LEAST_ENTRIES", 0)
+    monkeypatch.setattr(column_blocks, "LARGEST_SHARE", 1.0)
+    assert difference(model) < 1e-6
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear", "poly", "anova"])

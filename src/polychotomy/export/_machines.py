@@ -93,7 +93,10 @@ def margins(fitted: Any, X: Tensor, with_own_probability: bool) -> GraphMargins:
 
 @margins.register
 def _(fitted: FittedKernels, X: Tensor, with_own_probability: bool) -> GraphMargins:
-    mean = between(fitted.kernel, X, dense_inputs(fitted.support_inputs)) @ fitted.coefficients
+    # Sparse for many classes, which ONNX has no product for.
+    sparse = hasattr(fitted.coefficients, "toarray")
+    coefficients = fitted.coefficients.toarray() if sparse else fitted.coefficients
+    mean = between(fitted.kernel, X, dense_inputs(fitted.support_inputs)) @ coefficients
     mean = mean + fitted.biases
     return GraphMargins(mean, mean.sigmoid() if with_own_probability else None)
 

@@ -112,6 +112,9 @@ def run_here(searches: Sequence[Search]) -> None:
 def run_elsewhere(searches: Sequence[Search], sweeps: Sequence[Sweep], executor: Any) -> None:
     """Judge all parts of some searches by an executor, the searches at the same time.
 
+    The search whose parts have taken longest so far goes first, so that no worker is left with long
+    parts at the end. In what order parts are judged changes no figure.
+
     Parameters
     ----------
     searches : sequence of Search
@@ -126,11 +129,16 @@ def run_elsewhere(searches: Sequence[Search], sweeps: Sequence[Sweep], executor:
 
     steps: dict[Call, Step] = {}
     unfinished = dict(enumerate(searches))
+    spent: dict[int, list[float]] = {number: [] for number in unfinished}
+
+    def a_part(number: int) -> float:
+        """Return the seconds that parts of a search have taken on average; unknown ones first."""
+        return sum(spent[number]) / len(spent[number]) if spent[number] else float("inf")
 
     def take() -> Call | None:
-        for number, search in list(unfinished.items()):
+        for number in sorted(unfinished, key=a_part, reverse=True):
             try:
-                job = next(search)
+                job = next(unfinished[number])
             except StopIteration:
                 del unfinished[number]
                 continue
@@ -150,6 +158,7 @@ def run_elsewhere(searches: Sequence[Search], sweeps: Sequence[Sweep], executor:
             found = sweeps[number].lost(part, answer.failure)
         for warning in found.warnings:
             warnings.warn(warning, stacklevel=2)
+        spent[number].append(sum(found.seconds.values()) + sum(found.seconds_own))
         steps.pop(call).take_in(part, found)
 
     with opened(executor) as where:
