@@ -231,7 +231,7 @@ def test_fit_without_a_method_takes_the_best_which_is_shown_and_documented(comma
     assert made.code == 0, made.err
     text = commands.run("show", "plain.model").out
     assert "It was not compared with others: polychotomy compare does that." in text
-    options = ("--time", "20s", "--rare", "merge", "-o", "judged.model", "--json")
+    options = ("--time", "5m", "--rare", "merge", "-o", "judged.model", "--json")
     made = commands.run("fit", small, "-t", "Art", "--jobs", "1", *options)
     assert made.code == 0, made.err
     assert f"({made.json['method']}): " in made.err

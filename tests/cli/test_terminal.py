@@ -137,7 +137,7 @@ from polychotomy import cli
 run = cli._run
 
 def ready(given):
-    print(json.dumps(os.getpid()), flush=True)
+    print("ready", os.getpid(), flush=True)
     return run(given)
 
 cli._run = ready
@@ -150,7 +150,7 @@ for line in iter(sys.stdin.readline, ""):
         sys.stdin = os.fdopen(0)
         sys.exit(cli.main(json.loads(line)))
     _, status = os.waitpid(child, 0)
-    print(os.waitstatus_to_exitcode(status), flush=True)
+    print("ended", os.waitstatus_to_exitcode(status), flush=True)
 """
 
 
@@ -179,17 +179,19 @@ def test_an_interrupt_while_modules_are_imported_is_one_line(commands, beginning
     }[command]
     beginnings.stdin.write(json.dumps([command, *more]) + "\n")
     beginnings.stdin.flush()
-    process = int(beginnings.stdout.readline())
+    word, process = beginnings.stdout.readline().split()
+    assert word == "ready"  # a number of the other kind must not be sent signals
+    process = int(process)
     time.sleep(wait)
     os.kill(process, signal.SIGINT)
     hung = threading.Timer(60.0, os.kill, (process, signal.SIGKILL))
     hung.start()
-    code = int(beginnings.stdout.readline())
+    ended = beginnings.stdout.readline()
     hung.cancel()
     said = (commands.folder / ".stopped").read_text()
     assert "Traceback" not in said
     assert said.splitlines()[-1] == "polychotomy: stopped."
-    assert code == 130
+    assert ended == "ended 130\n"
     assert not (commands.folder / "never.model").exists()
 
 
