@@ -233,7 +233,7 @@ def bound(C: float) -> float:
     return 1e-3 if C < LARGEST_C else 1e-2
 
 
-def by_C(records: list[dict[str, Any]]) -> Table:
+def by_strength(records: list[dict[str, Any]]) -> Table:
     table = Table(
         "agreement",
         "Decision values beside LIBSVM's by `benchmarks/agreement.py`: the largest difference, the "
@@ -273,7 +273,7 @@ def print_table(records: list[dict[str, Any]], folder: Path | None) -> None:
         if r["difference"] > bound(r["C"]) or (r["C"] == LARGEST_C and r["ours_to_exact"] > 1e-5)
     ]
     right = [r for r in missed if r["ours_to_exact"] <= 1e-5]
-    by_C(records).save(folder)
+    by_strength(records).save(folder)
     print(f"\n{len(records)} cells, {len(missed)} of them over the bound;", end=" ")
     print(f"in {len(right)} of these ours is within 1e-5 of the exact solution")
     for record in missed:

@@ -225,7 +225,7 @@ def table(options):
         *("set", "splits", "recommended", "its NLL", "best single method", "its NLL"),
         *("difference ± standard error", "within one", "errors %"),
     )
-    shown = Table("recommendation", WORDS, heads)
+    shown = Table("recommendation_by_set", WORDS, heads)
     for name, group in groups.items():
         shown.add(name, *summary(group))
     shown.save(options.csv)
