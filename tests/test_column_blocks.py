@@ -141,10 +141,10 @@ def test_blocks_need_no_gram_matrix_of_all_rows(case, in_blocks, monkeypatch):
 
 
 def test_blocks_of_large_classes_have_fewer_classes():
-    data = SimpleNamespace(y=np.repeat([0, 1], [300, 5]), rows=np.arange(305))
-    assert column_blocks._tile(data) == gram.SMALL_GRAM // 600
-    data.y[:] = np.arange(305) % 2
-    assert column_blocks._tile(data) == gram.SMALL_GRAM // 306
+    data = SimpleNamespace(y=np.repeat([0, 1], [150, 5]), rows=np.arange(155))
+    assert column_blocks._tile(data) == gram.SMALL_GRAM // 300
+    data.y[:] = np.arange(155) % 2
+    assert column_blocks._tile(data) == gram.SMALL_GRAM // 156
     assert column_blocks._tile(SimpleNamespace(y=np.zeros(9000, int), rows=np.arange(9000))) == 2
 
 

@@ -232,10 +232,11 @@ def checksum(block: Block, numbers: IntArray) -> int:
     numbers : ndarray of int
         The classes of the rows of positive weight, counted among those that the block has.
     """
-    found = crc32(np.ascontiguousarray(block.X).view(np.uint8).ravel())
-    if block.weights is not None:
-        found = crc32(np.ascontiguousarray(block.weights).view(np.uint8), found)
-    return crc32(numbers.astype(np.int32).view(np.uint8), found)
+    found = 0
+    for values in (block.X, block.weights, numbers.astype(np.int32)):
+        if values is not None:
+            found = crc32(np.ascontiguousarray(values).data, found)
+    return found
 
 
 def sample_rows(n_features: int) -> int:

@@ -19,9 +19,9 @@ from .settle import kernel_class
 
 # Blocks of a kernel between new rows and training rows have at most this many numbers.
 BLOCK_ENTRIES = 1 << 23
-# A Gram matrix of more rows is not computed for the sake of a few of them. It has less than the
-# 32 MiB that allocators keep for the next one; pages of larger ones come from the system each time.
-SMALL_GRAM = 2000
+# The Gram matrix of a block of pairs has at most about this many rows: 8 MB, and as much for their
+# distances. All blocks together compute as many entries with any other number.
+SMALL_GRAM = 1000
 # If the standard deviations of inputs differ by a larger factor, there is a warning.
 SCALE_RATIO = 1e3
 
