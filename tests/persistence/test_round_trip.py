@@ -173,7 +173,8 @@ def test_what_is_computed_on_demand_is_not_stored():
     before, _ = fitted("lssvm")
     size = len(saved(before))
     piece = before.machines_.fitted.pieces[0]
-    assert piece.basis.inverse_basis.size and piece.basis.eigenbasis.vectors.size
+    assert piece.basis.inverse_basis.size
+    assert piece.basis.eigenbasis.vectors.size
     assert abs(len(saved(before)) - size) < 100
 
 

@@ -100,7 +100,8 @@ def thin_sums(slopes: NDArray[Any], columns: NDArray[Any]) -> NDArray[Any]:
     """Return ``slopes.T @ columns`` for a few columns of slopes."""
     (pieces, rest), (own, own_rest) = _pieces(columns), _pieces(slopes)
     result: NDArray[Any] = np.matmul(own.swapaxes(1, 2), pieces).sum(axis=0)
-    return result + own_rest.T @ rest
+    result += own_rest.T @ rest
+    return result
 
 
 def _pieces(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
