@@ -1,5 +1,6 @@
 """A function that does not stop, for tests of what ends it."""
 
+import os
 import signal
 import time
 
@@ -25,3 +26,8 @@ def wait(context, seconds):
     while time.perf_counter() < until:
         time.sleep(0.01)
     return seconds
+
+
+def process_id(context, argument):
+    """Say which process this is."""
+    return os.getpid()

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 _IMPORTED = time.perf_counter()
 # What the end of a command takes, in multiples of what its beginning took, which is importing: so
 # a slow or busy computer is allowed for. With a page, and without.
-PAGE, RANKING = 0.8, 0.12
+PAGE, RANKING = 0.5, 0.12
+# What remains to be done for a page after its charts, of that.
+AFTER_CHARTS = 0.2
 # What is kept for it is at most this share of the time that is left.
 MOST_SHARE = 0.5
 
@@ -42,6 +44,13 @@ def command_clock(limit: float | None, page: bool = False) -> Clock:
     if limit is not None:
         reserve = min((PAGE if page else RANKING) * pace, MOST_SHARE * max(limit - spent, 0.0))
     return Clock(limit, start, reserve, pace)
+
+
+def charts_until(clock: Clock) -> float | None:
+    """Return when the charts of a page have to be drawn, by `time.perf_counter`."""
+    if clock.limit is None:
+        return None
+    return clock.start + clock.limit - AFTER_CHARTS * clock.pace
 
 
 def process_start() -> float:

@@ -46,7 +46,7 @@ from ._decisions import (
     class_labels,
     wishes,
 )
-from ._time import command_clock, process_start
+from ._time import charts_until, command_clock, process_start
 
 if TYPE_CHECKING:
     from ..compare import ComparedDecisions, MethodComparison
@@ -71,6 +71,8 @@ Rare = Annotated[
 SHORT_PACES = 5.0
 # A few named methods on a file of fewer bytes need no other process.
 LARGE_FILE = 200_000
+# How many processes are forked at most, and in addition, to take the place of those that are ended.
+MOST_FORKED, SPARE = 16, 6
 
 
 def add_to(app: typer.Typer) -> None:
@@ -142,11 +144,12 @@ def compare(
       polychotomy compare flowers.csv -t species --cluster tcp://10.0.0.1:8786
     """  # noqa: D301
     limit = seconds_of(time)
-    if cluster is None and (not methods or is_larger(data, LARGE_FILE)):
-        prepare_workers(limit)
+    if cluster is None:
+        prepare_workers(jobs, limit, early=not methods or is_larger(data, LARGE_FILE))
     from ..compare import compare_methods
     from ..compare._candidates import choose
     from ..core import files
+    from ..execution.forks import end_waiting
 
     clock = command_clock(limit, page=report is not None)
     wanted = wishes(costs, reject_cost, answered, sets)
@@ -181,6 +184,7 @@ def compare(
             executor=executor,
             importance=report is not None or as_json,
         )
+    end_waiting()
     decided = None
     if report is not None or wanted != Wishes():
         X = loaded.table.X if found.kept is None else loaded.table.X.iloc[found.kept]
@@ -194,7 +198,7 @@ def compare(
         if asked is not None:
             show(f"\n{asked}")
     if report is not None:
-        _write_page(found, loaded, report, data, decided)
+        _write_page(found, loaded, report, data, decided, charts_until(clock))
     elif not as_json:
         tell("--report FILE.html shows reliability, confusions, hard pairs and doubtful rows.")
 
@@ -213,11 +217,18 @@ def _executor(cluster: str | None, jobs: int | None) -> Iterator[Any]:
         yield executor
 
 
-def prepare_workers(limit: float | None) -> None:
-    """Let worker processes import what they need while this one does so, and reads the table."""
+def prepare_workers(jobs: int | None, limit: float | None, early: bool = True) -> None:
+    """Fork worker processes; where that is not safe, let them begin to import what they need.
+
+    `early` is whether others are certainly needed. With little time everything is done in this
+    process.
+    """
+    from ..execution.forks import fork_ahead
     from ..execution.processes import COMPARISONS_NEED, start_early
 
-    # With less time everything is done in this process.
+    count = n_processes(None if jobs is not None and jobs < 0 else jobs)
+    if fork_ahead(min(count, MOST_FORKED) + SPARE, COMPARISONS_NEED) or not early:
+        return
     if limit is None or limit > SHORT_PACES * (perf_counter() - process_start()):
         start_early(COMPARISONS_NEED)
 
@@ -261,6 +272,7 @@ def _write_page(
     path: Path,
     data: str,
     decided: ComparedDecisions | None,
+    until: float | None,
 ) -> None:
     from ..compare import html_report
     from ..tables import whole_file
@@ -275,6 +287,7 @@ def _write_page(
         code=_code(found, loaded),
         notes=table.notes,
         decisions=decided,
+        until=until,
     )
     with whole_file(path) as stream:
         stream.write(page.encode())

@@ -121,7 +121,7 @@ def fit(
     whole = keep_held_out or merge_spellings or unique or rare != "keep"
     large = not whole and asked == (None,) * len(asked) and is_large(data)
     if method is None and not large:
-        prepare_workers(limit)
+        prepare_workers(jobs, limit)
     from ..compare._candidates import NEAREST, choose
     from ..core import files
 

@@ -48,6 +48,9 @@ FIRST_SHARE, PART_SHARE, ALL_PARTS_SHARE = 0.4, 0.15, 0.4
 TRAINING_SHARES, TRAINING_CAUTION = (0.1, 0.5), 1.5
 # The best method so far may take more.
 BEST_SHARE = 0.7
+# A method that was stopped may try again with this share of the time left, if that is so many times
+# what it had.
+AGAIN_SHARE, MUCH_MORE = 0.6, 1.5
 
 
 def sizes(n_train: int, n_classes: int) -> list[int]:
@@ -124,6 +127,7 @@ class Schedule:
     _running: dict[int, Task] = field(default_factory=dict)
     _since: dict[tuple[Level, str], float] = field(default_factory=dict)
     _too_slow: set[tuple[Level, str]] = field(default_factory=set)
+    _late_after: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._tasks = self._plan()
@@ -136,11 +140,16 @@ class Schedule:
         able = [one for group in self.groups for one in group[:1] if one.quick is not None]
         for place, candidate in enumerate(able[:QUICK]):
             call = self._call([candidate], level, 0, QUICK_SHARE)
-            # Two methods get a moment even if reading took all the time: some answer must be.
-            if place < 2 and call.until is not None:
-                moment = MOMENT * self.clock.pace
-                call = replace(call, until=max(call.until, perf_counter() + moment))
+            if call.until is not None and call.until < perf_counter() + self._moment:
+                if place >= 2:
+                    return
+                # Two get a moment even if reading took all the time: some answer must be.
+                call = replace(call, until=perf_counter() + self._moment)
             yield call
+
+    @property
+    def _moment(self) -> float:
+        return MOMENT * self.clock.pace
 
     def take(self) -> Call | None:
         """Return the next task, or None if there is none at the moment."""
@@ -168,6 +177,7 @@ class Schedule:
             return
         why = f"it failed: {answer.failure}"
         if answer.late:
+            self._late_after[_key(task.names)] = answer.seconds
             why = "no time was left to try it"
             if answer.seconds > 0.5:
                 why = f"one split was not finished after {duration(answer.seconds)}"
@@ -244,7 +254,21 @@ class Schedule:
             if len(done) >= enough or not reached:
                 reached.append((level, done))
             place, groups = self._promoted(done, place)
+        yield from self._again()
         yield from self._more_splits(reached)
+
+    def _again(self) -> Iterator[Call]:
+        """Try methods once more that were not finished on the smallest part, if there is time.
+
+        The others may have needed less than was kept for them.
+        """
+        level = Level(self.sizes[0])
+        late = [group for group in self.groups if (level, _key_of(group)) in self._too_slow]
+        for group in late:
+            left, had = self.clock.left(), self._late_after.get(_key_of(group))
+            if left is not None and had is not None and AGAIN_SHARE * left > MUCH_MORE * had:
+                self._too_slow.discard((level, _key_of(group)))
+                yield self._call(group, level, 0, AGAIN_SHARE)
 
     def _more_splits(
         self, reached: list[tuple[Level, list[list[Candidate]]]]
@@ -277,7 +301,7 @@ class Schedule:
 
     def _call(self, group: Sequence[Candidate], level: Level, split: int, share: float) -> Call:
         names = tuple(one.name for one in group)
-        return Call(Task(names, level, split), self.clock.until(share))
+        return Call(Task(names, level, split), self.clock.until(share), self.clock.until())
 
     def _is_done(self, group: Sequence[Candidate], level: Level) -> bool:
         return all(self.found[level].get(one.name) for one in group)
