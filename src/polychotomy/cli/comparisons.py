@@ -46,6 +46,7 @@ from ._decisions import (
     class_labels,
     wishes,
 )
+from ._streaming import is_large
 from ._time import charts_until, command_clock, process_start
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ SHORT_PACES = 5.0
 LARGE_FILE = 200_000
 # How many processes are forked at most, and in addition, to take the place of those that are ended.
 MOST_FORKED, SPARE = 16, 6
+# So many rows of a table that is too large to be read whole are compared.
+MOST_ROWS = 200_000
 
 
 def add_to(app: typer.Typer) -> None:
@@ -161,9 +164,11 @@ def compare(
     with _executor(cluster, jobs) as executor:
         more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
         more |= {"merge_spellings": merge_spellings, "unique": unique}
+        if is_large(data):
+            more["most_rows"] = MOST_ROWS
         loaded = load_data(data, target, drop, keep, category, text, missing, **more)
         if rare == "keep":
-            wanted.check(class_labels(loaded.table.y))
+            wanted.check(class_labels(loaded.table.y), set(loaded.table.X.columns))
         if report is not None:
             prepare_page()
         found = compare_methods(
@@ -209,6 +214,10 @@ def _executor(cluster: str | None, jobs: int | None) -> Iterator[Any]:
     if cluster is None:
         yield None
         return
+    if not cluster.strip():
+        raise ValueError(
+            "--cluster must be the address of a Dask scheduler, such as tcp://10.0.0.1:8786."
+        )
     if jobs is not None:
         raise ValueError("--jobs is for this machine, and does not go with --cluster.")
     from ..execution.executors import opened

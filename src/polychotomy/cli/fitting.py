@@ -149,7 +149,8 @@ def fit(
         return
     loaded = load_data(data, target, drop, keep, category, text, missing, **more)
     if rare == "keep":
-        wanted.check(class_labels(loaded.table.y))
+        columns = set(loaded.table.X.columns) if method is None else None
+        wanted.check(class_labels(loaded.table.y), columns)
     table, found = loaded.table, None
     if method is None:
         found = _compared(loaded, clock, rare, seed, jobs)

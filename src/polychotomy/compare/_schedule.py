@@ -26,6 +26,8 @@ from ..execution.deadline import PACE, Clock
 from ._candidates import Candidate
 from ._judging import HeldOut, Judged, Level, Task
 
+# How the reasons of methods begin that failed for another reason than the time.
+FAILED = "it failed: "
 # The smallest part of a large table; each next one has so many times the rows.
 FIRST_ROWS = 1_000
 FACTOR = 4
@@ -175,7 +177,7 @@ class Schedule:
             self._seconds[task.level, _key(task.names)].append(answer.seconds)
             self._keep_time()
             return
-        why = f"it failed: {answer.failure}"
+        why = f"{FAILED}{answer.failure}"
         if answer.late:
             self._late_after[_key(task.names)] = answer.seconds
             why = "no time was left to try it"
