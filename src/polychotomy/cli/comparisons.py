@@ -73,7 +73,7 @@ SHORT_PACES = 5.0
 # A few named methods on a file of fewer bytes need no other process.
 LARGE_FILE = 200_000
 # How many processes are forked at most, and in addition, to take the place of those that are ended.
-MOST_FORKED, SPARE = 16, 6
+MOST_FORKED, SPARE = 16, 10
 # So many rows of a table that is too large to be read whole are compared.
 MOST_ROWS = 200_000
 

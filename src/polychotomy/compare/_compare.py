@@ -177,10 +177,12 @@ def compare_methods(
             train_rows=len(material.y) if train_after else None,
         )
         if left is not None and (expected > PRESSED * left or left < SHORT):
-            # In this process, if others are not there yet: so few rows take no time.
-            quick = schedule.quick_calls()
-            first = where if where.is_ready else InProcess()
-            first.call(TASK, material, lambda: next(quick, None), schedule.on_answer)
+            if where.is_ready:
+                schedule.begin_quickly()
+            else:
+                # In this process: others are not there yet, and so few rows take no time.
+                quick = schedule.quick_calls()
+                InProcess().call(TASK, material, lambda: next(quick, None), schedule.on_answer)
         where.call(TASK, material, schedule.take, schedule.on_answer)
         if train_after and clock.limit is not None:
             share = IMPORTANCE_SHARE if importance else 0.0

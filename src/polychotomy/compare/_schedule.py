@@ -35,6 +35,8 @@ FACTOR = 4
 FEWEST_SPLITS = 3
 # So many methods are tried without tuning, each for at most this share of the time left.
 QUICK, QUICK_SHARE = 4, 0.15
+# Those that need no tuning may take this share.
+WHOLE_SHARE = 0.3
 # What the first two of them get in any case, in multiples of the clock's pace.
 MOMENT = 0.4
 # How many methods go on to more rows if there is no time for all.
@@ -132,16 +134,19 @@ class Schedule:
     _late_after: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._quick: Iterator[Call] = iter(())
         self._tasks = self._plan()
         self._reserve = self.clock.reserve
         self._keep_time()
 
     def quick_calls(self) -> Iterator[Call]:
         """Yield fits that are not tuned, on few rows: some answer, before any other work."""
-        level = Level(self.sizes[0], tuned=False)
         able = [one for group in self.groups for one in group[:1] if one.quick is not None]
         for place, candidate in enumerate(able[:QUICK]):
-            call = self._call([candidate], level, 0, QUICK_SHARE)
+            # A method that needs no tuning is judged for good.
+            whole = candidate.quick is candidate.make
+            level, share = Level(self.sizes[0], whole), WHOLE_SHARE if whole else QUICK_SHARE
+            call = self._call([candidate], level, 0, share)
             if call.until is not None and call.until < perf_counter() + self._moment:
                 if place >= 2:
                     return
@@ -153,12 +158,18 @@ class Schedule:
     def _moment(self) -> float:
         return MOMENT * self.clock.pace
 
+    def begin_quickly(self) -> None:
+        """Let `take` begin with the fits of `quick_calls`."""
+        self._quick = self.quick_calls()
+
     def take(self) -> Call | None:
         """Return the next task, or None if there is none at the moment."""
         left = self.clock.left()
-        if left is not None and left <= 0:
-            return None
-        call = next(self._tasks, None)
+        call = next(self._quick, None)
+        if call is None:
+            if left is not None and left <= 0:
+                return None
+            call = next(self._tasks, None)
         if call is not None:
             self._running[id(call)] = call.argument
             key = (call.argument.level, _key(call.argument.names))
@@ -244,6 +255,8 @@ class Schedule:
             for group in groups:
                 if place == 0 and not last and self._is_long(level, begun):
                     break
+                if self._is_begun(group, level):
+                    continue
                 best = BEST_SHARE if group is groups[0] else FIRST_SHARE
                 share = best if place else FIRST_SHARE if last else PART_SHARE
                 yield self._call(group, level, 0, share)
@@ -286,6 +299,16 @@ class Schedule:
                 self._drop_slow(groups, level)
                 if (level, _key_of(group)) not in self._too_slow:
                     yield self._call(group, level, split, 1.0)
+
+    def _is_begun(self, group: Sequence[Candidate], level: Level) -> bool:
+        """Whether the quick fits have judged a group on the first split, or do so now."""
+        names = tuple(one.name for one in group)
+        running = any(
+            (task.names, task.level, task.split) == (names, level, 0)
+            for task in self._running.values()
+        )
+        late = (level, _key_of(group)) in self._too_slow
+        return running or late or self._is_done(group, level)
 
     def _is_long(self, level: Level, begun: float | None) -> bool:
         """Whether the smallest part has taken its share of the time, and is worth something."""
