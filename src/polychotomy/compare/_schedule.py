@@ -50,6 +50,8 @@ FIRST_SHARE, PART_SHARE, ALL_PARTS_SHARE = 0.4, 0.15, 0.4
 # What is kept for training on all rows: at least and at most these shares of the limit, and so many
 # times what it is expected to take.
 TRAINING_SHARES, TRAINING_CAUTION = (0.1, 0.5), 1.5
+# And at least this multiple of the clock's pace.
+TRAINING_PACES = 0.5
 # The best method so far may take more.
 BEST_SHARE = 0.7
 # A method that was stopped may try again with this share of the time left, if that is so many times
@@ -232,6 +234,7 @@ class Schedule:
         if self.train_rows is None or self.clock.limit is None:
             return
         least, most = (share * self.clock.limit for share in TRAINING_SHARES)
+        least = min(max(least, TRAINING_PACES * self.clock.pace), most)
         seconds = 0.0
         tuned = [level for level in self.found if level.tuned]
         for level in sorted(tuned, key=lambda level: level.rows)[-1:]:

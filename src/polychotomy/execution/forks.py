@@ -70,7 +70,10 @@ def forked_ahead() -> tuple[BaseProcess, Connection] | None:
 
 
 def end_waiting() -> None:
-    """End the processes that still wait: there will be no work for them."""
+    """End the processes that still wait: there will be no work for them.
+
+    Note: they have copies of all files that the driver had open, of its pipes, too.
+    """
     while _waiting:
         process, pipe = _waiting.pop()
         pipe.close()
