@@ -86,7 +86,8 @@ class Wishes:
         """Return these wishes; those of a model file if there are none."""
         if self != Wishes() or not isinstance(kept, Mapping):
             return self
-        return Wishes(**{key: kept.get(key) for key in KEPT})
+        known: dict[str, Any] = {key: kept.get(key) for key in KEPT}
+        return Wishes(**known)
 
     def check(self, classes: Any, columns: Collection[str] | None = None) -> None:
         """Refuse what does not suit the classes and columns of a table, before anything is fitted.

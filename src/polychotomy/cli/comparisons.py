@@ -47,7 +47,7 @@ from ._decisions import (
     wishes,
 )
 from ._streaming import is_large
-from ._time import charts_until, command_clock, process_start
+from ._time import PAGE, RANKING, charts_until, command_clock, process_start
 
 if TYPE_CHECKING:
     from ..compare import ComparedDecisions, MethodComparison
@@ -73,7 +73,7 @@ SHORT_PACES = 5.0
 # A few named methods on a file of fewer bytes need no other process.
 LARGE_FILE = 200_000
 # How many processes are forked at most, and in addition, to take the place of those that are ended.
-MOST_FORKED, SPARE = 16, 10
+MOST_FORKED, SPARE = 16, 14
 # So many rows of a table that is too large to be read whole are compared.
 MOST_ROWS = 200_000
 
@@ -154,7 +154,7 @@ def compare(
     from ..core import files
     from ..execution.forks import end_waiting
 
-    clock = command_clock(limit, page=report is not None)
+    clock = command_clock(limit, RANKING if report is None else PAGE)
     wanted = wishes(costs, reject_cost, answered, sets)
     if everything and methods:
         raise ValueError("--all and --methods do not go together.")

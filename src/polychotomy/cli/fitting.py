@@ -39,7 +39,7 @@ from ._decisions import (
     wishes,
 )
 from ._streaming import Fitted, fit_streamed, is_large
-from ._time import command_clock
+from ._time import MODEL, command_clock
 from .comparisons import Rare, n_processes, prepare_workers
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def fit(
     from ..compare._candidates import NEAREST, choose
     from ..core import files
 
-    clock = command_clock(limit)
+    clock = command_clock(limit, MODEL)
     wanted = wishes(costs, reject_cost, answered, sets)
     if output != "-":
         files.refuse(output)

@@ -21,7 +21,7 @@ import numpy as np
 from ..core.progress import WorkTicker
 from ..core.types import IntArray
 from ..core.words import duration
-from ..execution.calls import Answer, Call
+from ..execution.calls import Answer, Call, too_late
 from ..execution.deadline import PACE, Clock
 from ._candidates import Candidate
 from ._judging import HeldOut, Judged, Level, Task
@@ -49,9 +49,12 @@ TRAINING_PART = 0.1
 FIRST_SHARE, PART_SHARE, ALL_PARTS_SHARE = 0.4, 0.15, 0.4
 # What is kept for training on all rows: at least and at most these shares of the limit, and so many
 # times what it is expected to take.
-TRAINING_SHARES, TRAINING_CAUTION = (0.1, 0.5), 1.5
+TRAINING_SHARES, TRAINING_CAUTION = (0.1, 0.4), 1.5
 # And at least this multiple of the clock's pace.
 TRAINING_PACES = 0.5
+# A first fit is not begun for less than this multiple of the clock's pace, nor a further one that
+# takes so many times what is left.
+HOPELESS, LATE = 0.1, 1.3
 # The best method so far may take more.
 BEST_SHARE = 0.7
 # A method that was stopped may try again with this share of the time left, if that is so many times
@@ -244,7 +247,8 @@ class Schedule:
                 if self._is_done(group, level) and any(one.storable for one in group)
             ]
             best = min(able, key=lambda group: self._best_nll(group, level), default=None)
-            if best is not None:
+            # The first one alone is not likely to be trained, and took time to begin.
+            if best is not None and len(able) >= min(2, len(self.groups)):
                 seconds = TRAINING_CAUTION * self.expected(best, level, self.train_rows)
         self.clock.reserve = self._reserve + min(max(seconds, least), most)
 
@@ -262,7 +266,9 @@ class Schedule:
                     continue
                 best = BEST_SHARE if group is groups[0] else FIRST_SHARE
                 share = best if place else FIRST_SHARE if last else PART_SHARE
-                yield self._call(group, level, 0, share)
+                call = self._call(group, level, 0, share)
+                if not self._is_hopeless(call):
+                    yield call
             if last:
                 reached.append((level, groups))
                 break
@@ -300,7 +306,9 @@ class Schedule:
                     yield from self._more_splits(reached[:-1])
                     return
                 self._drop_slow(groups, level)
-                if (level, _key_of(group)) not in self._too_slow:
+                left, cost = self.clock.left(), self._cost(group, level)
+                in_time = left is None or cost < LATE * left
+                if in_time and (level, _key_of(group)) not in self._too_slow:
                     yield self._call(group, level, split, 1.0)
 
     def _is_begun(self, group: Sequence[Candidate], level: Level) -> bool:
@@ -312,6 +320,14 @@ class Schedule:
         )
         late = (level, _key_of(group)) in self._too_slow
         return running or late or self._is_done(group, level)
+
+    def _is_hopeless(self, call: Call) -> bool:
+        """Whether a first fit would be ended before it has done anything; if so, it is late."""
+        now = perf_counter()
+        if call.until is None or call.until >= now + HOPELESS * self.clock.pace:
+            return False
+        self.on_answer(call, too_late(max(0.0, call.until - now)))
+        return True
 
     def _is_long(self, level: Level, begun: float | None) -> bool:
         """Whether the smallest part has taken its share of the time, and is worth something."""
