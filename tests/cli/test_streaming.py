@@ -9,7 +9,7 @@ from polychotomy.blocks.first_reading import hashed
 from polychotomy.cli import _streaming, comparisons, main
 from polychotomy.execution.deadline import Clock
 from polychotomy.persistence import describe
-from polychotomy.tables import _streamed, read_table, stream_table
+from polychotomy.tables import _streamed, _table, read_table, stream_table
 from polychotomy.tables._streamed import n_fields
 
 
@@ -130,6 +130,15 @@ def test_a_sample_of_a_table_is_some_of_its_rows(frame, tmp_path, form):
     assert some.y.tolist() == whole.y[at].tolist()
     # A table with fewer rows is read whole, and nothing is said.
     assert read_table(path, "kind", most_rows=900).notes == whole.notes
+
+
+def test_a_sample_of_what_there_was_time_to_read(frame, tmp_path, monkeypatch):
+    frame.to_parquet(tmp_path / "big.parquet")
+    monkeypatch.setattr(_table, "PIECE_ROWS", 130)
+    some = read_table(str(tmp_path / "big.parquet"), "kind", most_rows=100, until=0.0)
+    assert "100 of its first 130 rows, drawn at random" in some.notes[0]
+    assert "--time" in some.notes[0]
+    assert some.rows.max() <= 130
 
 
 def test_a_sample_of_a_column_that_turns_out_to_be_words(frame, tmp_path):

@@ -76,6 +76,8 @@ LARGE_FILE = 200_000
 MOST_FORKED, SPARE = 16, 14
 # So many rows of a table that is too large to be read whole are compared.
 MOST_ROWS = 200_000
+# What reading them may take of the time.
+READING_SHARE = 0.4
 
 
 def add_to(app: typer.Typer) -> None:
@@ -165,7 +167,7 @@ def compare(
         more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
         more |= {"merge_spellings": merge_spellings, "unique": unique}
         if is_large(data):
-            more["most_rows"] = MOST_ROWS
+            more |= {"most_rows": MOST_ROWS, "until": clock.until(READING_SHARE)}
         loaded = load_data(data, target, drop, keep, category, text, missing, **more)
         if rare == "keep":
             wanted.check(class_labels(loaded.table.y), set(loaded.table.X.columns))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -60,10 +62,33 @@ class Sample:
         self._n_kept = len(keys)
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """Rows of a file, their positions in it, how many were read, and whether these were all."""
+
+    frame: Any
+    places: NDArray[np.intp]
+    n_rows: int
+    is_all: bool
+
+    @property
+    def words(self) -> str:
+        """Which rows they are."""
+        first = "" if self.is_all else "first "
+        words = f"{len(self.places):,} of its {first}{self.n_rows:,} rows, drawn at random."
+        if not self.is_all:
+            words += " There was no time to read more: allow more with --time."
+        return words
+
+
 def sampled(
-    file: TableFile, most: int, words: Collection[str], rows: int
-) -> tuple[Any, NDArray[np.intp], int]:
-    """Return rows of a file, their positions, and the number of all rows.
+    file: TableFile,
+    most: int,
+    words: Collection[str],
+    rows: int,
+    until: float | None = None,
+) -> Drawn:
+    """Return rows of a file.
 
     Parameters
     ----------
@@ -75,15 +100,20 @@ def sampled(
         Columns to read as words even if they look like numbers.
     rows : int
         The number of rows of a piece.
+    until : float, default=None
+        When to stop reading, by `time.perf_counter`; at the end of the file by default.
     """
-    words = set(words)
+    known = set(words)
     while True:
-        sample, numbers = Sample(most), file.typed.difference(words)
+        sample, numbers = Sample(most), file.typed.difference(known)
+        mixed: set[str] = set()
+        is_all = True
         for piece in file.pieces(numbers=numbers, rows=rows):
             mixed = {name for name in numbers if piece[name].dtype.kind not in "fiu"}
-            if mixed:
-                words |= mixed
+            is_all = not sample.n_rows or until is None or perf_counter() <= until
+            if mixed or not is_all:
                 break
             sample.add(piece)
-        else:
-            return *sample.drawn(), sample.n_rows
+        if not mixed:
+            return Drawn(*sample.drawn(), sample.n_rows, is_all)
+        known |= mixed

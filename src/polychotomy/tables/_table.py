@@ -85,6 +85,7 @@ def read_table(
     merge_spellings: bool = False,
     unique: bool = False,
     most_rows: int | None = None,
+    until: float | None = None,
 ) -> Table:
     r"""Read a table and infer what its columns hold.
 
@@ -119,6 +120,8 @@ def read_table(
     most_rows : int, default=None
         Draw so many rows at random, the same ones every time; all rows by default. The table is
         read piece by piece, and only these rows are kept in memory.
+    until : float, default=None
+        With `most_rows`: draw them from what has been read at this moment, by `time.perf_counter`.
 
     Returns
     -------
@@ -146,11 +149,12 @@ def read_table(
         aside: dict[str, Any] = {"groups": groups, "order": order, "weights": weights}
         check_known(file, **options, **{role: [name] for role, name in aside.items() if name})
         words = {*([target] if bins is None else []), *category, *text}
-        places = None
+        drawn = None
         if most_rows is None:
             frame = file.read(words)
         else:
-            frame, places, n_rows = sampled(file, most_rows, words, PIECE_ROWS)
+            drawn = sampled(file, most_rows, words, PIECE_ROWS, until)
+            frame = drawn.frame
     table = table_of_frame(
         frame,
         target,
@@ -164,10 +168,10 @@ def read_table(
         **aside,
     )
     notes = file.notes
-    if places is not None:
-        table = replace(table, rows=places[table.rows - 1] + 1)
-        if len(places) < n_rows:
-            more = f"{file.name} is large: {len(places):,} of its {n_rows:,} rows, drawn at random."
+    if drawn is not None:
+        table = replace(table, rows=drawn.places[table.rows - 1] + 1)
+        if len(drawn.places) < drawn.n_rows or not drawn.is_all:
+            more = f"{file.name} is large: {drawn.words}"
             notes = (*notes, f"{more} What is said below is about these rows.")
     return replace(table, notes=(*notes, *table.notes)) if notes else table
 
