@@ -164,7 +164,7 @@ def compare(
     if report is not None:
         files.refuse(report)
     with _executor(cluster, jobs) as executor:
-        more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
+        more: dict[str, Any] = {"groups": groups, "order": order, "weights": weights, "bins": bins}
         more |= {"merge_spellings": merge_spellings, "unique": unique}
         if is_large(data):
             more |= {"most_rows": MOST_ROWS, "until": clock.until(READING_SHARE)}
