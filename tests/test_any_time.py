@@ -191,6 +191,9 @@ def test_quick_fits_end_with_the_time_but_for_the_first_two():
     late = schedule(groups=[choose([name]) for name in names], clock=Clock(1.0, start=-1e9))
     calls = list(late.quick_calls())
     assert [call.argument.names for call in calls] == [("logistic",), ("forest",)]
+    names = ["LSL", "logistic", "forest"]
+    late = schedule(groups=[choose([name]) for name in names], clock=Clock(1.0, start=-1e9))
+    assert [call.argument.names for call in late.quick_calls()] == [("logistic",), ("forest",)]
     assert all(call.until > time.perf_counter() for call in calls)
 
 

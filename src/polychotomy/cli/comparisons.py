@@ -193,7 +193,9 @@ def compare(
         )
     end_waiting()
     decided = None
-    if report is not None or wanted != Wishes():
+    charts_end = charts_until(clock)
+    in_time = charts_end is None or perf_counter() < charts_end
+    if (report is not None and in_time) or wanted != Wishes():
         X = loaded.table.X if found.kept is None else loaded.table.X.iloc[found.kept]
         decided = wanted.compared(found, X)
     asked = decided if wanted != Wishes() else None
@@ -205,7 +207,7 @@ def compare(
         if asked is not None:
             show(f"\n{asked}")
     if report is not None:
-        _write_page(found, loaded, report, data, decided, charts_until(clock))
+        _write_page(found, loaded, report, data, decided, charts_end)
     elif not as_json:
         tell("--report FILE.html shows reliability, confusions, hard pairs and doubtful rows.")
 

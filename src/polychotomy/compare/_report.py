@@ -55,7 +55,8 @@ def html_report(
     decisions : ComparedDecisions, default=None
         What is decided with the probabilities, for a section of its own.
     until : float, default=None
-        By `time.perf_counter`: reliability diagrams that are not drawn by then are left out.
+        By `time.perf_counter`: reliability diagrams, and the chart of the ranking, are left out if
+        they are not drawn by then.
 
     Returns
     -------
@@ -75,7 +76,7 @@ def html_report(
     from markupsafe import Markup
 
     script = templates.get_template("comparison.js").render()
-    page = _page(comparison, Markup) | sections(comparison, X, Markup)
+    page = _page(comparison, Markup, until) | sections(comparison, X, Markup)
     labels = [str(label) for label in comparison.classes.tolist()]
     curves = comparison.reliability()
     panels = [] if curves is None else _panels(curves, labels, Markup, until)
@@ -95,7 +96,7 @@ def html_report(
     return str(templates.get_template("comparison.html").render(page=page)).lstrip()
 
 
-def _page(comparison: MethodComparison, markup: Any) -> dict[str, Any]:
+def _page(comparison: MethodComparison, markup: Any, until: float | None) -> dict[str, Any]:
     labels = [str(label) for label in comparison.classes.tolist()]
     facts = [
         ("rows", len(comparison.y)),
@@ -114,7 +115,7 @@ def _page(comparison: MethodComparison, markup: Any) -> dict[str, Any]:
         "winner": titles[comparison.recommended],
         "reasons": comparison.reasons,
         "protocol": comparison.protocol,
-        "chart": markup(_chart(comparison)),
+        "chart": "" if _is_over(until) else markup(_chart(comparison)),
         "rows": [_row(row) for row in comparison.rows],
         "groups": [group for group in comparison.groups if len(group) > 1],
         "confusion": _confusion(comparison, labels) if written else None,
@@ -177,7 +178,7 @@ def _panels(
     named += [(labels[k], k, curves.classes[k]) for k in order[:MOST_PANELS]]
     panels: list[dict[str, Any]] = []
     for place, (name, k, curve) in enumerate(named):
-        if until is not None and perf_counter() > until:
+        if _is_over(until):
             break
         panels.append(
             {
@@ -189,6 +190,10 @@ def _panels(
         )
     # In the order of the classes.
     return panels[:1] + sorted(panels[1:], key=lambda panel: int(panel["number"]))
+
+
+def _is_over(until: float | None) -> bool:
+    return until is not None and perf_counter() > until
 
 
 def _panels_left(n_classes: int, n_drawn: int) -> str:

@@ -147,6 +147,10 @@ class Schedule:
     def quick_calls(self) -> Iterator[Call]:
         """Yield fits that are not tuned, on few rows: some answer, before any other work."""
         able = [one for group in self.groups for one in group[:1] if one.quick is not None]
+        left = self.clock.left()
+        if left is not None and left <= 0:
+            # They are slower than others that are not tuned.
+            able.sort(key=lambda one: one.whole)
         for place, candidate in enumerate(able[:QUICK]):
             # A method that needs no tuning is judged for good.
             whole = candidate.quick is candidate.make
