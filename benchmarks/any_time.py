@@ -8,10 +8,13 @@ divided by that of the method that a run with a long limit recommends (`--long`,
 
     python benchmarks/any_time.py --tables iris wine --limits 5 15
     python benchmarks/any_time.py --busy                # with two busy loops
-    python benchmarks/any_time.py --table --write benchmarks/results/any_time.csv   # what is there
+    python benchmarks/any_time.py --long-runs           # what `--quality` compares with
+    python benchmarks/any_time.py --large               # 58,000 to a million rows, 1,000 classes
+    python benchmarks/any_time.py --table --quality --write benchmarks/results/any_time.csv
 
 Every run is written to a file of JSON lines at once, and is not run again. The load of the machine
-at the start of each run is kept too: "alone" is alone only if that was near 0.
+at the start of each run is kept too: "alone" is alone only if that was near 0. So is the largest
+memory of a process of the command.
 """
 
 from __future__ import annotations
@@ -39,6 +42,11 @@ from polychotomy.core import scores
 
 PAPERS = ("iris", "wine", "glass", "vehicle", "segment", "satimage", "letter", "dna", "zoo")
 LIMITS = (5, 15, 45)
+# What `--large` runs: a table and its limit in seconds.
+LARGE = (
+    *(("rows_58k", 60), ("rows_200k", 120), ("rows_1m", 300)),
+    *(("classes_100", 30), ("classes_300", 30), ("classes_1000", 60)),
+)
 MOST_FITTED = 8_000
 
 
@@ -61,9 +69,11 @@ def made_tables():
         "rows_20k": lambda: mixed(20_000, 20, 4, 1),
         "rows_58k": lambda: mixed(58_000, 9, 7, 2),
         "rows_200k": lambda: mixed(200_000, 20, 5, 3),
+        "rows_1m": lambda: mixed(1_000_000, 30, 6, 9),
         "classes_28": lambda: blobs(1_400, 8, 28, 3.0, 4),
         "classes_100": lambda: blobs(2_000, 10, 100, 2.0, 5),
         "classes_300": lambda: blobs(6_000, 12, 300, 2.0, 6),
+        "classes_1000": lambda: blobs(20_000, 12, 1_000, 2.0, 10),
         "rare": lambda: (random.normal(size=(len(rare), 5)) + rare[:, None] / 3, rare),
         "wide": lambda: mixed(500, 300, 3, 7),
         "noise": lambda: (random.normal(size=(400, 6)), random.randint(0, 3, 400)),
@@ -79,9 +89,9 @@ def table_of(name):
     else:
         data = datasets.load(name, exact=False)
         X, y = data.X, data.y
-    y = np.array([f"class {label}" for label in y])
-    counts = dict(zip(*np.unique(y, return_counts=True), strict=True))
-    alone = np.array([counts[label] < 2 for label in y])
+    labels, numbers, counts = np.unique(y, return_inverse=True, return_counts=True)
+    alone = counts[numbers] < 2
+    y = np.array([f"class {label}" for label in labels])[numbers]
     train, test = train_test_split(
         np.flatnonzero(~alone), test_size=0.3, random_state=0, stratify=y[~alone]
     )
@@ -100,36 +110,67 @@ def busy_loops(count):
             loop.wait()
 
 
-def one_run(name, limit, busy):
+def whole_table(name):
+    """Return all rows of a made table, and their classes: none are set aside for `--quality`."""
+    X, y = made_tables()[name]()
+    return X, np.array([f"class {label}" for label in range(int(y.max()) + 1)])[y]
+
+
+def ended(command, folder):
+    """Run a command; return its exit code, its seconds, and the memory of its largest process."""
+    with open(Path(folder, "out"), "wb") as out, open(Path(folder, "err"), "wb") as err:
+        start = perf_counter()
+        process = subprocess.Popen(command, stdout=out, stderr=err)
+        _, status, usage = os.wait4(process.pid, 0)
+        took = perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, took, round(usage.ru_maxrss / 1024)
+
+
+def one_run(name, limit, busy, whole=False):
     """Run the command; return how long it took and what it recommends."""
-    X, y, _, _ = table_of(name)
+    X, y = whole_table(name) if whole else table_of(name)[:2]
     with tempfile.TemporaryDirectory() as folder:
         frame = pandas.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
         frame["target"] = y
-        path = Path(folder, "table.csv")
-        frame.to_csv(path, index=False)
+        path = Path(folder, "table.parquet" if X.size > 10_000_000 else "table.csv")
+        if path.suffix == ".csv":
+            frame.to_csv(path, index=False)
+        else:
+            frame.to_parquet(path, row_group_size=100_000)
+        shape = X.shape
+        del frame, X, y
         command = [
             *(sys.executable, "-m", "polychotomy", "compare", str(path), "--target", "target"),
             *("--time", f"{limit}s", "--json", "--report", str(Path(folder, "page.html"))),
         ]
         load = os.getloadavg()[0]
         with busy_loops(2 if busy else 0):
-            start = perf_counter()
-            done = subprocess.run(command, capture_output=True, check=False)
-            took = perf_counter() - start
-    found = json.loads(done.stdout) if done.returncode == 0 else {}
+            code, took, memory = ended(command, folder)
+        found = json.loads(Path(folder, "out").read_text()) if code == 0 else {}
+        said = "" if found else Path(folder, "err").read_text()[-300:]
+    ranked = [row for row in found.get("ranking", []) if row["verdict"] != "on fewer rows"]
     return {
         "table": name,
+        "rows": shape[0],
+        "columns": shape[1],
+        "whole": whole,
         "limit": limit,
         "busy": busy,
         "load": round(load, 1),
         "seconds": took,
-        "code": done.returncode,
+        "code": code,
         "recommended": found.get("recommended"),
         "worth": found.get("worth"),
         "splits": found.get("splits"),
-        "methods": sum(row["verdict"] != "on fewer rows" for row in found.get("ranking", [])),
-        "said": "" if found else done.stderr.decode()[-300:],
+        "methods": len(ranked),
+        "ours": [
+            row["method"] for row in found.get("ranking", []) if row["family"] == "polychotomy"
+        ],
+        # Of the largest process; the processes of a command share the table.
+        "mb": memory,
+        "notes": [note for note in found.get("data_notes", []) if "drawn at random" in note],
+        "said": said,
     }
 
 
@@ -149,19 +190,28 @@ def quality(name, method, known):
 
 
 def run(options):
-    done = {(one["table"], one["limit"], one["busy"]) for one in read(options.results)}
-    for name in options.tables:
-        for limit in options.limits:
-            if (name, limit, options.busy) in done:
-                continue
-            line = one_run(name, limit, options.busy)
-            with open(options.results, "a") as file:
-                file.write(json.dumps(line) + "\n")
-            print(
-                f"{name} {limit} s: {line['seconds']:.1f} s, {line['recommended']}, "
-                f"{line['splits']} splits {line['worth']} (load {line['load']})",
-                flush=True,
-            )
+    done = {key_of(one) for one in read(options.results)}
+    if options.large:
+        wanted = [(name, limit, True) for name, limit in LARGE if name in options.tables]
+    else:
+        limits = [options.long] if options.long_runs else options.limits
+        wanted = [(name, limit, False) for name in options.tables for limit in limits]
+    for name, limit, whole in wanted:
+        if (name, limit, options.busy, whole) in done:
+            continue
+        line = one_run(name, limit, options.busy, whole)
+        with open(options.results, "a") as file:
+            file.write(json.dumps(line) + "\n")
+        print(
+            f"{name} {limit} s: {line['seconds']:.1f} s, {line['recommended']}, "
+            f"{line['methods']} methods, {line['splits']} splits {line['worth']}, "
+            f"ours: {' '.join(line['ours'])}, {line['mb']} MB (load {line['load']}) {line['said']}",
+            flush=True,
+        )
+
+
+def key_of(one):
+    return one["table"], one["limit"], one["busy"], one.get("whole", False)
 
 
 def read(path):
@@ -171,14 +221,18 @@ def read(path):
 def table(options):
     """Print the time over the limit, and with `--quality` what the answers are worth."""
     lines, known, rows = read(options.results), {}, []
-    long = {one["table"]: one["recommended"] for one in lines if one["limit"] == options.long}
+    long = {
+        one["table"]: one["recommended"]
+        for one in lines
+        if one["limit"] == options.long and not one.get("whole")
+    }
     heads = ("table", "limit", "busy", "load", "seconds", "over %", "recommended", "splits")
-    heads = (*heads, "on", "NLL ratio")
+    heads = (*heads, "on", "methods", "ours", "MB", "NLL ratio")
     print(f"\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     over = []
-    for one in sorted(lines, key=lambda one: (one["table"], one["limit"], one["busy"])):
+    for one in sorted(lines, key=key_of):
         ratio = ""
-        best = long.get(one["table"])
+        best = None if one.get("whole") else long.get(one["table"])
         if options.quality and one["recommended"] and best and one["recommended"] != "majority":
             ours = quality(one["table"], one["recommended"], known)
             ratio = f"{ours / quality(one['table'], best, known):.3f}"
@@ -189,7 +243,7 @@ def table(options):
                 *(one["table"], one["limit"], "yes" if one["busy"] else "no", one["load"]),
                 *(f"{one['seconds']:.1f}", f"{max(0.0, beyond):.0f}"),
                 *(one["recommended"] or "none", one["splits"] or 0, one["worth"] or "all rows"),
-                ratio,
+                *(one["methods"], len(one.get("ours", ())), one.get("mb", ""), ratio),
             )
         )
         print(f"| {' | '.join(str(field) for field in rows[-1])} |")
@@ -207,7 +261,10 @@ def table(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     everything = [*PAPERS, *made_tables()]
-    parser.add_argument("--tables", nargs="+", default=everything, choices=everything)
+    usual = [name for name in everything if name not in ("rows_1m", "classes_1000")]
+    parser.add_argument("--tables", nargs="+", choices=everything)
+    parser.add_argument("--large", action="store_true", help="large tables, each with its limit")
+    parser.add_argument("--long-runs", action="store_true", help="run with the long limit")
     parser.add_argument("--limits", nargs="+", type=int, default=LIMITS)
     parser.add_argument("--long", type=int, default=300, help="the limit to compare answers with")
     parser.add_argument("--busy", action="store_true", help="run two busy loops beside it")
@@ -216,6 +273,7 @@ def main():
     parser.add_argument("--table", action="store_true", help="print the table and stop")
     parser.add_argument("--write", type=Path, help="write the table as CSV, too")
     options = parser.parse_args()
+    options.tables = options.tables or ([name for name, _ in LARGE] if options.large else usual)
     if not options.table:
         run(options)
     table(options)

@@ -1,5 +1,6 @@
 """A function that does not stop, for tests of what ends it."""
 
+import os
 import signal
 import threading
 import time
@@ -36,3 +37,8 @@ def hold(context, wanted):
     if wanted:
         released.wait(60.0)
     return wanted
+
+
+def process_id(context, argument):
+    """Say which process this is."""
+    return os.getpid()

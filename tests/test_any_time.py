@@ -169,14 +169,60 @@ def test_the_best_goes_on_alone_if_the_others_are_slow():
     assert plan.best_nll(Level(50000)) < plan.best_nll(Level(1000))
 
 
+def test_a_method_that_was_stopped_is_tried_again_if_time_is_left():
+    plan = schedule(
+        groups=[choose(["forest"]), choose(["LSL"])], sizes=[1000, 50000], clock=Clock(600.0)
+    )
+    first = plan.take()
+    plan.on_answer(first, Answer(failure="out of time", late=True, seconds=20.0))
+    judged(plan, 0.4, 1.0)
+    assert judged(plan, 0.3, 1.0).level == Level(50000)  # LSL goes on alone
+    again = judged(plan, 0.2, 30.0)
+    assert (again.names, again.level, again.split) == (("forest",), Level(1000), 0)
+    # Not if it has had about as much.
+    plan = schedule(clock=Clock(60.0), n_splits=1)
+    call = plan.take()
+    plan.on_answer(call, Answer(failure="out of time", late=True, seconds=30.0))
+    assert judged(plan, 0.4, 1.0).names == ("forest",)
+    assert plan.take() is None
+
+
+def test_quick_fits_end_with_the_time_but_for_the_first_two():
+    names = ["logistic", "forest", "boosting", "LSL"]
+    assert len(list(schedule(groups=[choose([name]) for name in names]).quick_calls())) == 4
+    late = schedule(groups=[choose([name]) for name in names], clock=Clock(1.0, start=-1e9))
+    calls = list(late.quick_calls())
+    assert [call.argument.names for call in calls] == [("logistic",), ("forest",)]
+    names = ["LSL", "logistic", "forest"]
+    late = schedule(groups=[choose([name]) for name in names], clock=Clock(1.0, start=-1e9))
+    assert [call.argument.names for call in late.quick_calls()] == [("logistic",), ("forest",)]
+    assert all(call.until > time.perf_counter() for call in calls)
+
+
 def test_time_is_kept_for_training_the_best():
     plan = schedule(clock=Clock(1000.0), train_rows=1000)
     assert plan.clock.reserve == pytest.approx(100.0)
     judged(plan, 0.5, 20.0)
-    slow = plan.clock.reserve
-    assert 100.0 < slow <= 500.0
+    assert plan.clock.reserve == pytest.approx(100.0)  # one method says little
+    judged(plan, 0.6, 1.0)
+    assert 100.0 < plan.clock.reserve <= 400.0
+    plan = schedule(clock=Clock(1000.0), train_rows=1000)
+    judged(plan, 0.5, 20.0)
     judged(plan, 0.4, 1.0)  # the forest is better, and faster
     assert plan.clock.reserve == pytest.approx(100.0)
+    # On a slow computer, a moment more.
+    assert schedule(clock=Clock(20.0, pace=8.0), train_rows=1000).clock.reserve == 4.0
+
+
+def test_work_that_would_be_ended_at_once_is_not_begun():
+    plan = schedule(clock=Clock(60.0, pace=3.0), n_splits=3)
+    judged(plan, 0.5, 1.0)
+    judged(plan, 0.4, 1.0)
+    assert judged(plan, 0.5, 1.0).split == 1
+    plan.clock.limit = plan.clock.spent + 0.5  # less than a split has taken
+    assert plan.take() is None
+    late = schedule(clock=Clock(60.0, pace=300.0))
+    assert late.take() is None
 
 
 def test_many_rows_or_classes_have_methods_of_their_own():
@@ -368,6 +414,9 @@ def test_importance_and_slices_find_the_column():
     assert (worst["column"], worst["where"]) == ("colour", "red")
     assert len({point["rows"] for point in found.curve}) == 3
     page = html_report(found, "made", X=table.X)
+    brief = html_report(found, "made", X=table.X, until=0.0)
+    assert 'id="reliability"' not in brief
+    assert len(brief) < len(page)
     for section in ("classes", "inputs", "curve", "slices"):
         assert f'<section id="{section}">' in page
 

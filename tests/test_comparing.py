@@ -141,12 +141,14 @@ def test_a_slow_method_is_left_out_in_time(quick):
     assert list(found.left_out) == ["slow"]
     assert "not finished after" in found.left_out["slow"]
     assert "Skipped: slow" in str(found)
+    assert str(found).endswith("Allow more with --time, or name fewer methods with --methods.")
     assert found.n_splits == 5
 
 
 def test_a_method_that_fails_is_left_out_with_its_reason(quick):
     found = compare_methods(X, Y, ["good", "broken"], n_splits=2)
     assert "it failed" in found.left_out["broken"]
+    assert "Allow more" not in str(found)
     nothing = compare_methods(X, Y, ["broken"], n_splits=2)
     assert nothing.recommended == "majority"
     assert nothing.storable is None

@@ -18,7 +18,7 @@ def overlapping(n_classes=4, n_rows=160):
 
 
 @pytest.mark.parametrize(
-    ("code", "count"), [("one_vs_one", 25), ("one_vs_rest", 16), ("minimal", 10), ("ordinal", 10)]
+    ("code", "count"), [("one_vs_one", 25), ("one_vs_rest", 17), ("minimal", 10), ("ordinal", 10)]
 )
 def test_all_decoders_that_fit_the_code_are_compared(code, count):
     X, y = overlapping()

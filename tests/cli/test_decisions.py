@@ -215,7 +215,9 @@ BAD = {
         "--costs",
         "a.csv",
     ): "-2.0 for action 'x' and class 'good'",
-    ("evaluate", "all.model", "test.csv", "--costs", "b.csv"): "no row for class 'lost'",
+    ("evaluate", "all.model", "test.csv", "--costs", "b.csv"): "b.csv: costs has no row for class",
+    ("compare", "train.csv", "-t", "kind", "--costs", "g.csv"): "g.csv has the cost 'nowhere'",
+    ("compare", "train.csv", "-t", "kind", "--cluster", " "): "the address of a Dask scheduler",
     (
         "evaluate",
         "all.model",

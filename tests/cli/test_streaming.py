@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 
 import polychotomy
-from polychotomy.cli import _streaming, main
+from polychotomy.blocks.first_reading import hashed
+from polychotomy.cli import _streaming, comparisons, main
 from polychotomy.execution.deadline import Clock
 from polychotomy.persistence import describe
-from polychotomy.tables import _streamed, stream_table
+from polychotomy.tables import _streamed, _table, read_table, stream_table
 from polychotomy.tables._streamed import n_fields
 
 
@@ -97,7 +98,7 @@ def test_a_named_method_reads_the_table_whole(frame, tmp_path, monkeypatch, capf
 def test_what_the_sample_does_not_show_is_named(frame, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     wide = frame.drop(columns="weight").assign(kind=np.arange(900) % 3)
-    drawn = set(np.argsort(_streamed.hashed(np.arange(900)))[:210].tolist())
+    drawn = set(np.argsort(hashed(np.arange(900)))[:210].tolist())
     row = next(row for row in range(600, 900) if row not in drawn)
     wrong = wide.astype({"width": object, "kind": object})
     wrong.loc[row, "width"] = "broad"
@@ -112,3 +113,47 @@ def test_what_the_sample_does_not_show_is_named(frame, tmp_path, monkeypatch, ca
     assert f"has the class 'x' in row {row + 1}, but the classes of the rows" in said
     assert main(["fit", "big.csv", "-t", "species"]) == 2
     assert "has no column 'species'" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_sample_of_a_table_is_some_of_its_rows(frame, tmp_path, form):
+    path = str(tmp_path / f"big.{form}")
+    getattr(frame, f"to_{form}")(path, index=False)
+    whole, some = read_table(path, "kind"), read_table(path, "kind", most_rows=200)
+    assert "200 of its 900 rows, drawn at random" in some.notes[0]
+    # Those with the smallest hashes, in their order; rows without a class are skipped afterwards.
+    near = np.sort(np.argsort(hashed(np.arange(900)))[:200])
+    near = near[frame["kind"].notna()[near]]
+    assert some.rows.tolist() == (near + 1).tolist()
+    at = np.searchsorted(whole.rows, some.rows)
+    pd.testing.assert_frame_equal(some.X, whole.X.iloc[at].reset_index(drop=True))
+    assert some.y.tolist() == whole.y[at].tolist()
+    # A table with fewer rows is read whole, and nothing is said.
+    assert read_table(path, "kind", most_rows=900).notes == whole.notes
+
+
+def test_a_sample_of_what_there_was_time_to_read(frame, tmp_path, monkeypatch):
+    frame.to_parquet(tmp_path / "big.parquet")
+    monkeypatch.setattr(_table, "PIECE_ROWS", 130)
+    some = read_table(str(tmp_path / "big.parquet"), "kind", most_rows=100, until=0.0)
+    assert "100 of its first 130 rows, drawn at random" in some.notes[0]
+    assert "--time" in some.notes[0]
+    assert some.rows.max() <= 130
+
+
+def test_a_sample_of_a_column_that_turns_out_to_be_words(frame, tmp_path):
+    mixed = frame.astype({"width": object})
+    mixed.loc[895, "width"] = "1.5 kg"
+    mixed.to_csv(tmp_path / "big.csv", index=False)
+    table = read_table(str(tmp_path / "big.csv"), "kind", most_rows=899)
+    assert table.X["width"].dtype.kind == "f"
+    assert table.X["width"].to_numpy()[table.rows == 896] == 1.5
+
+
+def test_compare_draws_rows_of_a_large_table(frame, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(comparisons, "MOST_ROWS", 120)
+    frame.to_parquet("big.parquet", row_group_size=250)
+    arguments = ["compare", "big.parquet", "-t", "kind", "--methods", "logistic", "--splits", "1"]
+    assert main(arguments) == 0
+    assert "big.parquet is large: 120 of its 900 rows" in capfd.readouterr().err

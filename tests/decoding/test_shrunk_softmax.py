@@ -161,3 +161,21 @@ def test_shared_slopes_are_for_one_vs_rest():
     book, y, scores = world(OneVsRest())
     with pytest.raises(ValueError, match="Unknown slopes 'each'"):
         ShrunkSoftMax("each").fit(Context(book, y, held_out=Margins(mean=scores)))
+
+
+def test_a_slope_alone_minimises_the_penalised_likelihood():
+    book, y, scores = world(OneVsRest(), n_rows=60)
+    weights = np.random.default_rng(1).integers(0, 3, size=60).astype(float)
+    fitted = ShrunkSoftMax("alone").fit(Context(book, y, weights, held_out=Margins(mean=scores)))
+    z = scores - scores.mean(axis=1, keepdims=True)
+    size = np.sqrt(np.average((z**2).mean(axis=1), weights=weights))
+
+    def objective(slope):
+        s = slope[0] * z / size
+        nll = np.log(np.exp(s).sum(axis=1)) - s[np.arange(60), y]
+        return weights @ nll + 0.05 * slope[0] ** 2
+
+    found = minimize(objective, np.zeros(1), method="BFGS", options={"gtol": 1e-8})
+    np.testing.assert_allclose(fitted.weights_[:, 0] * size, found.x[0], atol=1e-5)
+    assert not fitted.weights_[:, 1].any()
+    assert not ShrunkSoftMax("alone").fits(OneVsOne().build(4))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 
 from polychotomy.machines.lssvm.evidence import (
     Hyperparameters,
@@ -410,3 +410,29 @@ def test_scales_of_a_given_gamma(scale):
     heavy = fixed_hyperparameters(factorise(K, 2.0 / scale, weights * scale), Y)
     assert_allclose(heavy.zeta * scale, chosen.zeta, rtol=1e-11)
     assert_allclose(heavy.mu, chosen.mu, rtol=1e-11)
+
+
+@WEIGHTED
+def test_columns_may_share_gamma(weighted):
+    K, Y, weights = given_problem(5, weighted)
+    columns = columns_of(K, Y, weights)
+    shared = optimise_hyperparameters(columns, shared=True)
+    assert np.ptp(shared.gamma) == 0.0
+    assert_allclose(shared.gamma, shared.zeta / shared.mu)
+
+    def total(log_gamma):
+        return energies(columns, np.exp(log_gamma)).objective.sum()
+
+    grid = np.log(shared.gamma[0]) + np.linspace(-8.0, 8.0, 161)
+    best = minimize_scalar(total, bracket=(grid[79], grid[81]), tol=1e-10)
+    assert_allclose(np.log(shared.gamma[0]), best.x, atol=1e-5)
+    assert total(grid[80]) <= min(total(one) for one in grid) + 1e-9
+    # Each column's own is no worse for it, and not the same.
+    own = optimise_hyperparameters(columns)
+    assert np.ptp(own.gamma) > 0.0
+    for column in range(3):
+        at = [energies(columns, one.gamma).objective[column] for one in (own, shared)]
+        assert at[0] <= at[1] + 1e-9
+    # Alone, a column has its own gamma.
+    alone = optimise_hyperparameters(columns_of(K, Y[:, :1], weights), shared=True)
+    assert_allclose(alone.gamma, own.gamma[:1], rtol=1e-9)

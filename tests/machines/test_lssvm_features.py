@@ -41,7 +41,7 @@ def fitted(machine, labels, subsets, weights=None, n_jobs=None):
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 @pytest.mark.parametrize("code", CODES)
-@pytest.mark.parametrize("C", ["evidence", 3.0])
+@pytest.mark.parametrize("C", ["evidence", "shared_evidence", 3.0])
 def test_with_all_rows_as_landmarks_it_is_the_exact_machine(C, code, weights):
     labels, everything = labels_of(code), np.arange(len(Y))
     subsets = [everything, everything[::2], everything[everything % 3 > 0]]

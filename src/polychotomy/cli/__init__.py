@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import typer
 
 from ..core.words import printable
+from ..execution.forks import end_waiting
 from . import cards, comparisons, models, studies
 from ._console import StoppedError
 from ._interrupts import interrupts_wait_for_imports
@@ -81,6 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:  # before a command has begun, or a second one after its end
         return _say("stopped.", 130)
     finally:
+        end_waiting()
         warnings.formatwarning = long_form
 
 

@@ -203,7 +203,8 @@ def _refuse_unknown(data: str) -> None:
 
 
 def _reading_code(data: str, target: str, options: dict[str, Any]) -> str:
-    more = "".join(f", {name}={value!r}" for name, value in options.items() if value)
+    given = {name: value for name, value in options.items() if value and name != "until"}
+    more = "".join(f", {name}={value!r}" for name, value in given.items())
     name = "table.csv" if data == "-" else Path(data).name
     return (
         "from polychotomy.tables import read_table\n\n"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..core.checks import suggestion
+
 if TYPE_CHECKING:
     from ..compare import ComparedDecisions, MethodComparison
     from ..decisions import DecisionPlan, DecisionReport
+    from ..decisions.costs import Costs
 
 CostsFile = Annotated[
     Path | None,
@@ -41,6 +44,8 @@ SetCoverage = Annotated[
         help="Give every row a set of classes that has the true one with this probability.",
     ),
 ]
+# What a model file keeps of the wishes.
+KEPT = ("costs", "reject_cost", "answered", "sets")
 # Between the classes of a set, in a table.
 BETWEEN = "|"
 # The sets that a page shows if no others are asked for, and the test rows that they need.
@@ -57,12 +62,15 @@ class Wishes:
         By true class and action, as texts; numbers, or names of columns.
     reject_cost, answered, sets : float or None
         The options.
+    file : str
+        Where the costs come from, for messages; it is not kept.
     """
 
     costs: dict[str, dict[str, float | str]] | None = None
     reject_cost: float | None = None
     answered: float | None = None
     sets: float | None = None
+    file: str = field(default="", compare=False)
 
     @property
     def needs_held_out(self) -> bool:
@@ -71,27 +79,42 @@ class Wishes:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is wanted, for a model file."""
-        return {key: value for key, value in asdict(self).items() if value is not None}
+        found = {key: getattr(self, key) for key in KEPT}
+        return {key: value for key, value in found.items() if value is not None}
 
     def or_else(self, kept: Any) -> Wishes:
         """Return these wishes; those of a model file if there are none."""
         if self != Wishes() or not isinstance(kept, Mapping):
             return self
-        known = {key: kept.get(key) for key in asdict(self)}
+        known: dict[str, Any] = {key: kept.get(key) for key in KEPT}
         return Wishes(**known)
 
-    def check(self, classes: Any) -> None:
-        """Refuse what does not suit the classes of a table, before anything is fitted."""
+    def check(self, classes: Any, columns: Collection[str] | None = None) -> None:
+        """Refuse what does not suit the classes and columns of a table, before anything is fitted.
+
+        Parameters
+        ----------
+        classes : array-like
+            The classes.
+        columns : collection of str, default=None
+            The columns whose values can be costs; not checked by default.
+        """
         import numpy as np
 
         from ..decisions.held_out import HeldOut
 
-        self.plan(classes, HeldOut(np.eye(len(classes)), np.arange(len(classes))))
+        plan = self.plan(classes, HeldOut(np.eye(len(classes)), np.arange(len(classes))))
+        named = () if plan.costs is None else plan.costs.columns
+        unknown = [] if columns is None else [name for name in named if name not in columns]
+        if unknown:
+            raise ValueError(
+                f"{self.file} has the cost {unknown[0]!r}, which is neither a number nor an input "
+                f"column of the table. {suggestion(unknown[0], columns or ())}"
+            )
 
     def compared(self, found: MethodComparison, X: Any) -> ComparedDecisions | None:
         """Return the methods of a comparison ranked by what is decided; None if nothing can be."""
         from ..compare import compared_decisions
-        from ..decisions.costs import costs_by_text
 
         judged = [found.held_out[name] for name in found.methods]
         if not any(all(one.p is not None for one in runs) for runs in judged):
@@ -101,19 +124,31 @@ class Wishes:
             sets = SHOWN_COVERAGE
         return compared_decisions(
             found,
-            costs=None if self.costs is None else costs_by_text(self.costs, found.classes),
+            costs=self._costs(found.classes),
             reject_cost=self.reject_cost,
             answered=self.answered,
             sets=sets,
             X=X,
         )
 
+    def _costs(self, classes: Any) -> Costs | None:
+        """Return the costs for classes; errors name the file."""
+        from ..decisions.costs import costs_by_text
+
+        if self.costs is None:
+            return None
+        try:
+            return costs_by_text(self.costs, classes)
+        except (TypeError, ValueError) as error:
+            if not self.file:
+                raise
+            raise ValueError(f"--costs {self.file}: {error}") from None
+
     def plan(self, classes: Any, held_out: Any = None) -> DecisionPlan:
         """Return the plan for a model's classes."""
         from ..decisions import DecisionPlan
-        from ..decisions.costs import costs_by_text
 
-        costs = None if self.costs is None else costs_by_text(self.costs, classes)
+        costs = self._costs(classes)
         if self.needs_held_out and held_out is None:
             option = "--sets" if self.answered is None else "--answered"
             raise ValueError(
@@ -148,7 +183,8 @@ def wishes(
         share(answered, "--answered")
     if sets is not None:
         share(sets, "--sets")
-    return Wishes(None if costs is None else read_costs(costs), reject_cost, answered, sets)
+    read, file = (None, "") if costs is None else (read_costs(costs), str(costs))
+    return Wishes(read, reject_cost, answered, sets, file)
 
 
 def class_labels(y: Any) -> Any:

@@ -12,21 +12,23 @@ if TYPE_CHECKING:
 # When this module is imported, if the system does not say when the process began.
 _IMPORTED = time.perf_counter()
 # What the end of a command takes, in multiples of what its beginning took, which is importing: so
-# a slow or busy computer is allowed for. With a page, and without.
-PAGE, RANKING = 0.8, 0.12
+# a slow or busy computer is allowed for: to write a page, to print a ranking, to write a model.
+PAGE, RANKING, MODEL = 0.5, 0.12, 0.35
+# What remains to be done for a page after its charts, of that.
+AFTER_CHARTS = 0.2
 # What is kept for it is at most this share of the time that is left.
 MOST_SHARE = 0.5
 
 
-def command_clock(limit: float | None, page: bool = False) -> Clock:
+def command_clock(limit: float | None, end: float = RANKING) -> Clock:
     """Return a clock that began with the process, imports included.
 
     Parameters
     ----------
     limit : float or None
         The time limit in seconds.
-    page : bool, default=False
-        Whether a page is written at the end, for which some time is kept.
+    end : float, default=RANKING
+        What is kept for the end, in multiples of what the beginning took.
 
     Returns
     -------
@@ -40,8 +42,15 @@ def command_clock(limit: float | None, page: bool = False) -> Clock:
     pace = max(spent, PACE)
     reserve = 0.0
     if limit is not None:
-        reserve = min((PAGE if page else RANKING) * pace, MOST_SHARE * max(limit - spent, 0.0))
+        reserve = min(end * pace, MOST_SHARE * max(limit - spent, 0.0))
     return Clock(limit, start, reserve, pace)
+
+
+def charts_until(clock: Clock) -> float | None:
+    """Return when the charts of a page have to be drawn, by `time.perf_counter`."""
+    if clock.limit is None:
+        return None
+    return clock.start + clock.limit - AFTER_CHARTS * clock.pace
 
 
 def process_start() -> float:

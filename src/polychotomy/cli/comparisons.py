@@ -46,7 +46,8 @@ from ._decisions import (
     class_labels,
     wishes,
 )
-from ._time import command_clock, process_start
+from ._streaming import is_large
+from ._time import PAGE, RANKING, charts_until, command_clock, process_start
 
 if TYPE_CHECKING:
     from ..compare import ComparedDecisions, MethodComparison
@@ -71,6 +72,12 @@ Rare = Annotated[
 SHORT_PACES = 5.0
 # A few named methods on a file of fewer bytes need no other process.
 LARGE_FILE = 200_000
+# How many processes are forked at most, and in addition, to take the place of those that are ended.
+MOST_FORKED, SPARE = 16, 14
+# So many rows of a table that is too large to be read whole are compared.
+MOST_ROWS = 200_000
+# What reading them may take of the time.
+READING_SHARE = 0.4
 
 
 def add_to(app: typer.Typer) -> None:
@@ -142,13 +149,14 @@ def compare(
       polychotomy compare flowers.csv -t species --cluster tcp://10.0.0.1:8786
     """  # noqa: D301
     limit = seconds_of(time)
-    if cluster is None and (not methods or is_larger(data, LARGE_FILE)):
-        prepare_workers(limit)
+    if cluster is None:
+        prepare_workers(jobs, limit, early=not methods or is_larger(data, LARGE_FILE))
     from ..compare import compare_methods
     from ..compare._candidates import choose
     from ..core import files
+    from ..execution.forks import end_waiting
 
-    clock = command_clock(limit, page=report is not None)
+    clock = command_clock(limit, RANKING if report is None else PAGE)
     wanted = wishes(costs, reject_cost, answered, sets)
     if everything and methods:
         raise ValueError("--all and --methods do not go together.")
@@ -156,11 +164,13 @@ def compare(
     if report is not None:
         files.refuse(report)
     with _executor(cluster, jobs) as executor:
-        more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
+        more: dict[str, Any] = {"groups": groups, "order": order, "weights": weights, "bins": bins}
         more |= {"merge_spellings": merge_spellings, "unique": unique}
+        if is_large(data):
+            more |= {"most_rows": MOST_ROWS, "until": clock.until(READING_SHARE)}
         loaded = load_data(data, target, drop, keep, category, text, missing, **more)
         if rare == "keep":
-            wanted.check(class_labels(loaded.table.y))
+            wanted.check(class_labels(loaded.table.y), set(loaded.table.X.columns))
         if report is not None:
             prepare_page()
         found = compare_methods(
@@ -181,8 +191,11 @@ def compare(
             executor=executor,
             importance=report is not None or as_json,
         )
+    end_waiting()
     decided = None
-    if report is not None or wanted != Wishes():
+    charts_end = charts_until(clock)
+    in_time = charts_end is None or perf_counter() < charts_end
+    if (report is not None and in_time) or wanted != Wishes():
         X = loaded.table.X if found.kept is None else loaded.table.X.iloc[found.kept]
         decided = wanted.compared(found, X)
     asked = decided if wanted != Wishes() else None
@@ -194,7 +207,7 @@ def compare(
         if asked is not None:
             show(f"\n{asked}")
     if report is not None:
-        _write_page(found, loaded, report, data, decided)
+        _write_page(found, loaded, report, data, decided, charts_end)
     elif not as_json:
         tell("--report FILE.html shows reliability, confusions, hard pairs and doubtful rows.")
 
@@ -205,6 +218,10 @@ def _executor(cluster: str | None, jobs: int | None) -> Iterator[Any]:
     if cluster is None:
         yield None
         return
+    if not cluster.strip():
+        raise ValueError(
+            "--cluster must be the address of a Dask scheduler, such as tcp://10.0.0.1:8786."
+        )
     if jobs is not None:
         raise ValueError("--jobs is for this machine, and does not go with --cluster.")
     from ..execution.executors import opened
@@ -213,11 +230,18 @@ def _executor(cluster: str | None, jobs: int | None) -> Iterator[Any]:
         yield executor
 
 
-def prepare_workers(limit: float | None) -> None:
-    """Let worker processes import what they need while this one does so, and reads the table."""
+def prepare_workers(jobs: int | None, limit: float | None, early: bool = True) -> None:
+    """Fork worker processes; where that is not safe, let them begin to import what they need.
+
+    `early` is whether others are certainly needed. With little time everything is done in this
+    process.
+    """
+    from ..execution.forks import fork_ahead
     from ..execution.processes import COMPARISONS_NEED, start_early
 
-    # With less time everything is done in this process.
+    count = n_processes(None if jobs is not None and jobs < 0 else jobs)
+    if fork_ahead(min(count, MOST_FORKED) + SPARE, COMPARISONS_NEED) or not early:
+        return
     if limit is None or limit > SHORT_PACES * (perf_counter() - process_start()):
         start_early(COMPARISONS_NEED)
 
@@ -261,6 +285,7 @@ def _write_page(
     path: Path,
     data: str,
     decided: ComparedDecisions | None,
+    until: float | None,
 ) -> None:
     from ..compare import html_report
     from ..tables import whole_file
@@ -275,6 +300,7 @@ def _write_page(
         code=_code(found, loaded),
         notes=table.notes,
         decisions=decided,
+        until=until,
     )
     with whole_file(path) as stream:
         stream.write(page.encode())

@@ -39,7 +39,7 @@ from ._decisions import (
     wishes,
 )
 from ._streaming import Fitted, fit_streamed, is_large
-from ._time import command_clock
+from ._time import MODEL, command_clock
 from .comparisons import Rare, n_processes, prepare_workers
 
 if TYPE_CHECKING:
@@ -121,11 +121,11 @@ def fit(
     whole = keep_held_out or merge_spellings or unique or rare != "keep"
     large = not whole and asked == (None,) * len(asked) and is_large(data)
     if method is None and not large:
-        prepare_workers(limit)
+        prepare_workers(jobs, limit)
     from ..compare._candidates import NEAREST, choose
     from ..core import files
 
-    clock = command_clock(limit)
+    clock = command_clock(limit, MODEL)
     wanted = wishes(costs, reject_cost, answered, sets)
     if output != "-":
         files.refuse(output)
@@ -149,7 +149,8 @@ def fit(
         return
     loaded = load_data(data, target, drop, keep, category, text, missing, **more)
     if rare == "keep":
-        wanted.check(class_labels(loaded.table.y))
+        columns = set(loaded.table.X.columns) if method is None else None
+        wanted.check(class_labels(loaded.table.y), columns)
     table, found = loaded.table, None
     if method is None:
         found = _compared(loaded, clock, rare, seed, jobs)

@@ -177,9 +177,12 @@ def compare_methods(
             train_rows=len(material.y) if train_after else None,
         )
         if left is not None and (expected > PRESSED * left or left < SHORT):
-            # In this process: others are not there yet, and so few rows take no time.
-            quick = schedule.quick_calls()
-            InProcess().call(TASK, material, lambda: next(quick, None), schedule.on_answer)
+            if where.is_ready:
+                schedule.begin_quickly()
+            else:
+                # In this process: others are not there yet, and so few rows take no time.
+                quick = schedule.quick_calls()
+                InProcess().call(TASK, material, lambda: next(quick, None), schedule.on_answer)
         where.call(TASK, material, schedule.take, schedule.on_answer)
         if train_after and clock.limit is not None:
             share = IMPORTANCE_SHARE if importance else 0.0
@@ -208,13 +211,16 @@ def _where(executor: Any, n_jobs: int | None, seconds: float, clock: Clock) -> I
         return
     # None means 1, or the number that `joblib.parallel_config` sets.
     n_workers = effective_n_jobs(n_jobs)
-    alone = n_jobs is None and n_workers == 1
-    if alone or seconds < SMALL or not has_time(clock, START):
-        yield InProcess()
-        return
     memory = available_memory()
     share = None if memory is None else int(MEMORY_SHARE * memory / n_workers)
-    yield LocalProcesses(n_workers, memory=share, modules=COMPARISONS_NEED)
+    local = LocalProcesses(n_workers, memory=share, modules=COMPARISONS_NEED)
+    alone = n_jobs is None and n_workers == 1
+    worth_it = local.is_ready or (seconds >= SMALL and has_time(clock, START))
+    if alone or not worth_it:
+        yield InProcess()
+        return
+    with local.opened() as ready:
+        yield ready
 
 
 def has_time(clock: Clock, paces: float) -> bool:
@@ -456,8 +462,8 @@ def tuned_pipeline(
     from sklearn.pipeline import Pipeline
 
     (candidate,) = choose([name])
-    counts = np.bincount(settle_classes(y).numbers)
-    conditions = Conditions(int(counts.min()), random_state, n_jobs)
+    numbers = settle_classes(y).numbers
+    conditions = Conditions(int(np.bincount(numbers).min()), random_state, n_jobs, numbers)
     estimator = candidate.make(conditions)
     before = input_steps(preprocessor)
     if before is None:

@@ -136,6 +136,16 @@ class MethodComparison:
         """
         return ranked(self)
 
+    @cached_property
+    def per_class(self) -> list[dict[str, Any]]:
+        """The figures of every class, of the recommended method; see `class_figures`."""
+        return class_figures(self)
+
+    @cached_property
+    def recalibrated(self) -> dict[str, float] | None:
+        """What tempering would change in its probabilities: calibration error and NLL."""
+        return recalibrated(self)
+
     @property
     def methods(self) -> list[str]:
         """The methods of the ranking, the best first, without the baseline."""
@@ -363,9 +373,9 @@ class MethodComparison:
             "margin": self.margin,
             "reasons": self.reasons,
             "ranking": [{key: _plain_value(row[key]) for key in keys} for row in self.rows],
-            "per_class": class_figures(self)[:MOST_KEPT],
+            "per_class": self.per_class[:MOST_KEPT],
             "worst_confusions": worst_confusions(self),
-            "calibration": recalibrated(self),
+            "calibration": self.recalibrated,
             "importance": self.importance,
             "notes": self.notes,
         }
@@ -395,9 +405,9 @@ class MethodComparison:
                 for name, runs in self.held_out.items()
             },
             "classes": self.classes.tolist(),
-            "per_class": class_figures(self),
+            "per_class": self.per_class,
             "worst_confusions": worst_confusions(self),
-            "calibration": recalibrated(self),
+            "calibration": self.recalibrated,
             "importance": self.importance,
             "confusion": self.confusion().tolist(),
             "hard_pairs": pairs and {"method": pairs[0], "errors": _listed(pairs[1])},

@@ -28,8 +28,10 @@ class Conditions:
         A seed.
     n_jobs : int or None
         The number of threads.
-    y, together : ndarray of int or None
-        For rows that must stay together in folds: the class and the group of every row.
+    y : ndarray of int or None
+        The class of every row.
+    together : ndarray of int or None
+        The group of every row, for rows that must stay together in folds.
     """
 
     smallest_class: int = 5
@@ -37,6 +39,11 @@ class Conditions:
     n_jobs: int | None = None
     y: IntArray | None = None
     together: IntArray | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes; 0 if it is unknown."""
+        return 0 if self.y is None else int(self.y.max()) + 1
 
     def splits(self, wanted: int) -> Splits | None:
         """Return folds that keep groups together; None if there are no groups, or only one."""

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 # Slices with fewer test rows say too little.
 FEWEST_ROWS = 20
 MOST_CATEGORIES = 20
+# For probabilities after tempering: the classes at most, the entries of all probabilities that are
+# tempered, and the splits if there would be more.
+MOST_TEMPERED, TEMPERED_WORK, FEW_SPLITS = 100, 300_000, 3
 
 
 def class_figures(comparison: MethodComparison, name: str | None = None) -> list[dict[str, Any]]:
@@ -209,14 +212,21 @@ def recalibrated(comparison: MethodComparison) -> dict[str, float] | None:
     -------
     figures : dict or None
         "before" and "after" (calibration error), "nll_before" and "nll_after"; None with fewer
-        than two splits, or without probabilities.
+        than two splits, without probabilities, or with hundreds of classes.
+
+    Notes
+    -----
+    With many rows or splits only some of them are used: it takes time when there is none left.
     """
     from ..core import scores
     from ..tempering.tempering import Tempering
 
-    runs = comparison.runs()
-    if len(runs) < 2 or any(one.p is None for one in runs):
+    runs, n_classes = comparison.runs(), len(comparison.classes)
+    if len(runs) < 2 or any(one.p is None for one in runs) or n_classes > MOST_TEMPERED:
         return None
+    if n_classes * len(runs) * sum(len(one.rows) for one in runs) > TEMPERED_WORK:
+        runs = runs[:FEW_SPLITS]
+    most = TEMPERED_WORK // (n_classes * len(runs))
     after = []
     for number in range(len(runs)):
         others = [one for k, one in enumerate(runs) if k != number]
@@ -224,13 +234,12 @@ def recalibrated(comparison: MethodComparison) -> dict[str, float] | None:
         own = np.isin(np.concatenate([one.rows for one in others]), runs[number].rows)
         p = np.concatenate([_p(one) for one in others])[~own]
         y = comparison.y[np.concatenate([one.rows for one in others])][~own]
-        if len(np.unique(y)) < 2:
+        step = -(-len(y) // most) if len(y) else 1
+        if len(np.unique(y[::step])) < 2:
             return None
-        after.append(Tempering().fit(p, y).transform(_p(runs[number])))
-    rows, _, before = comparison.pooled()
-    assert before is not None
-    y = comparison.y[rows]
-    both = (np.asarray(before, dtype=np.float64), np.concatenate(after))
+        after.append(Tempering().fit(p[::step], y[::step]).transform(_p(runs[number])))
+    y = comparison.y[np.concatenate([one.rows for one in runs])]
+    both = (np.concatenate([_p(one) for one in runs]), np.concatenate(after))
     first, second = (scores.calibration_error(p, y) for p in both)
     nlls = [float(scores.nll(p, y)) for p in both]
     return {

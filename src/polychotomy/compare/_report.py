@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from base64 import b64encode
 from hashlib import sha256
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ def html_report(
     code: str = "",
     notes: tuple[str, ...] = (),
     decisions: ComparedDecisions | None = None,
+    until: float | None = None,
 ) -> str:
     """Write a comparison as one self-contained HTML page.
 
@@ -52,6 +54,9 @@ def html_report(
         Notes about the data.
     decisions : ComparedDecisions, default=None
         What is decided with the probabilities, for a section of its own.
+    until : float, default=None
+        By `time.perf_counter`: reliability diagrams, and the chart of the ranking, are left out if
+        they are not drawn by then.
 
     Returns
     -------
@@ -71,8 +76,13 @@ def html_report(
     from markupsafe import Markup
 
     script = templates.get_template("comparison.js").render()
-    page = _page(comparison, Markup) | sections(comparison, X, Markup)
+    page = _page(comparison, Markup, until) | sections(comparison, X, Markup)
+    labels = [str(label) for label in comparison.classes.tolist()]
+    curves = comparison.reliability()
+    panels = [] if curves is None else _panels(curves, labels, Markup, until)
     page |= {
+        "panels": panels,
+        "panels_left": _panels_left(len(labels), len(panels) - 1),
         "script": Markup(script),
         # The page allows this script and no other.
         "script_hash": b64encode(sha256(script.encode()).digest()).decode(),
@@ -86,7 +96,7 @@ def html_report(
     return str(templates.get_template("comparison.html").render(page=page)).lstrip()
 
 
-def _page(comparison: MethodComparison, markup: Any) -> dict[str, Any]:
+def _page(comparison: MethodComparison, markup: Any, until: float | None) -> dict[str, Any]:
     labels = [str(label) for label in comparison.classes.tolist()]
     facts = [
         ("rows", len(comparison.y)),
@@ -95,8 +105,6 @@ def _page(comparison: MethodComparison, markup: Any) -> dict[str, Any]:
         ("splits", comparison.n_splits),
         ("time", duration(comparison.seconds)),
     ]
-    curves = comparison.reliability()
-    panels = [] if curves is None else _panels(curves, labels, markup)
     pairs = comparison.hard_pairs()
     written = len(labels) <= MOST_WRITTEN
     titles = {name: one.title for name, one in comparison.candidates.items()}
@@ -107,11 +115,9 @@ def _page(comparison: MethodComparison, markup: Any) -> dict[str, Any]:
         "winner": titles[comparison.recommended],
         "reasons": comparison.reasons,
         "protocol": comparison.protocol,
-        "chart": markup(_chart(comparison)),
+        "chart": "" if _is_over(until) else markup(_chart(comparison)),
         "rows": [_row(row) for row in comparison.rows],
         "groups": [group for group in comparison.groups if len(group) > 1],
-        "panels": panels,
-        "panels_left": _panels_left(len(labels)),
         "confusion": _confusion(comparison, labels) if written else None,
         "pairs": _pair_grid(pairs[1], labels) if pairs and written else None,
         "pairs_method": None if pairs is None else pairs[0],
@@ -163,27 +169,40 @@ def _chart(comparison: MethodComparison) -> str:
         return with_titles(chart, titles)
 
 
-def _panels(curves: Any, labels: list[str], markup: Any) -> list[dict[str, Any]]:
+def _panels(
+    curves: Any, labels: list[str], markup: Any, until: float | None
+) -> list[dict[str, Any]]:
     """Draw the predicted class and every class; if there are many, those with the largest error."""
     order = sorted(curves.classes, key=lambda k: -curves.classes[k].error)
-    shown = sorted(order[:MOST_PANELS])
     named = [("the predicted class", None, curves.confidence)]
-    named += [(labels[k], k, curves.classes[k]) for k in shown]
-    return [
-        {
-            "name": name,
-            "number": number,
-            "svg": markup(_panel(curve, f"reliability-{place}", name)),
-            "error": f"{curve.error:.3f}",
-        }
-        for place, (name, number, curve) in enumerate(named)
-    ]
+    named += [(labels[k], k, curves.classes[k]) for k in order[:MOST_PANELS]]
+    panels: list[dict[str, Any]] = []
+    for place, (name, k, curve) in enumerate(named):
+        if _is_over(until):
+            break
+        panels.append(
+            {
+                "name": name,
+                "number": k,
+                "svg": markup(_panel(curve, f"reliability-{place}", name)),
+                "error": f"{curve.error:.3f}",
+            }
+        )
+    # In the order of the classes.
+    return panels[:1] + sorted(panels[1:], key=lambda panel: int(panel["number"]))
 
 
-def _panels_left(n_classes: int) -> str:
-    if n_classes <= MOST_PANELS:
+def _is_over(until: float | None) -> bool:
+    return until is not None and perf_counter() > until
+
+
+def _panels_left(n_classes: int, n_drawn: int) -> str:
+    if n_drawn >= n_classes or n_drawn < 0:
         return ""
-    return f"The {MOST_PANELS} of {n_classes} classes with the largest calibration error are shown."
+    words = f"The {n_drawn} of {n_classes} classes with the largest calibration error are shown."
+    if n_drawn < MOST_PANELS:
+        words += " There was no time to draw more: allow more with --time."
+    return words
 
 
 def _panel(curve: Any, name: str, label: str) -> str:

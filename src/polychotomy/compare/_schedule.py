@@ -21,11 +21,13 @@ import numpy as np
 from ..core.progress import WorkTicker
 from ..core.types import IntArray
 from ..core.words import duration
-from ..execution.calls import Answer, Call
+from ..execution.calls import Answer, Call, too_late
 from ..execution.deadline import PACE, Clock
 from ._candidates import Candidate
 from ._judging import HeldOut, Judged, Level, Task
 
+# How the reasons of methods begin that failed for another reason than the time.
+FAILED = "it failed: "
 # The smallest part of a large table; each next one has so many times the rows.
 FIRST_ROWS = 1_000
 FACTOR = 4
@@ -33,6 +35,8 @@ FACTOR = 4
 FEWEST_SPLITS = 3
 # So many methods are tried without tuning, each for at most this share of the time left.
 QUICK, QUICK_SHARE = 4, 0.15
+# Those that need no tuning may take this share.
+WHOLE_SHARE = 0.3
 # What the first two of them get in any case, in multiples of the clock's pace.
 MOMENT = 0.4
 # How many methods go on to more rows if there is no time for all.
@@ -45,9 +49,17 @@ TRAINING_PART = 0.1
 FIRST_SHARE, PART_SHARE, ALL_PARTS_SHARE = 0.4, 0.15, 0.4
 # What is kept for training on all rows: at least and at most these shares of the limit, and so many
 # times what it is expected to take.
-TRAINING_SHARES, TRAINING_CAUTION = (0.1, 0.5), 1.5
+TRAINING_SHARES, TRAINING_CAUTION = (0.1, 0.4), 1.5
+# And at least this multiple of the clock's pace.
+TRAINING_PACES = 0.5
+# A first fit is not begun for less than this multiple of the clock's pace, nor a further one that
+# takes so many times what is left.
+HOPELESS, LATE = 0.1, 1.3
 # The best method so far may take more.
 BEST_SHARE = 0.7
+# A method that was stopped may try again with this share of the time left, if that is so many times
+# what it had.
+AGAIN_SHARE, MUCH_MORE = 0.6, 1.5
 
 
 def sizes(n_train: int, n_classes: int) -> list[int]:
@@ -124,30 +136,49 @@ class Schedule:
     _running: dict[int, Task] = field(default_factory=dict)
     _since: dict[tuple[Level, str], float] = field(default_factory=dict)
     _too_slow: set[tuple[Level, str]] = field(default_factory=set)
+    _late_after: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._quick: Iterator[Call] = iter(())
         self._tasks = self._plan()
         self._reserve = self.clock.reserve
         self._keep_time()
 
     def quick_calls(self) -> Iterator[Call]:
         """Yield fits that are not tuned, on few rows: some answer, before any other work."""
-        level = Level(self.sizes[0], tuned=False)
         able = [one for group in self.groups for one in group[:1] if one.quick is not None]
+        left = self.clock.left()
+        if left is not None and left <= 0:
+            # They are slower than others that are not tuned.
+            able.sort(key=lambda one: one.whole)
         for place, candidate in enumerate(able[:QUICK]):
-            call = self._call([candidate], level, 0, QUICK_SHARE)
-            # Two methods get a moment even if reading took all the time: some answer must be.
-            if place < 2 and call.until is not None:
-                moment = MOMENT * self.clock.pace
-                call = replace(call, until=max(call.until, perf_counter() + moment))
+            # A method that needs no tuning is judged for good.
+            whole = candidate.quick is candidate.make
+            level, share = Level(self.sizes[0], whole), WHOLE_SHARE if whole else QUICK_SHARE
+            call = self._call([candidate], level, 0, share)
+            if call.until is not None and call.until < perf_counter() + self._moment:
+                if place >= 2:
+                    return
+                # Two get a moment even if reading took all the time: some answer must be.
+                call = replace(call, until=perf_counter() + self._moment)
             yield call
+
+    @property
+    def _moment(self) -> float:
+        return MOMENT * self.clock.pace
+
+    def begin_quickly(self) -> None:
+        """Let `take` begin with the fits of `quick_calls`."""
+        self._quick = self.quick_calls()
 
     def take(self) -> Call | None:
         """Return the next task, or None if there is none at the moment."""
         left = self.clock.left()
-        if left is not None and left <= 0:
-            return None
-        call = next(self._tasks, None)
+        call = next(self._quick, None)
+        if call is None:
+            if left is not None and left <= 0:
+                return None
+            call = next(self._tasks, None)
         if call is not None:
             self._running[id(call)] = call.argument
             key = (call.argument.level, _key(call.argument.names))
@@ -166,8 +197,9 @@ class Schedule:
             self._seconds[task.level, _key(task.names)].append(answer.seconds)
             self._keep_time()
             return
-        why = f"it failed: {answer.failure}"
+        why = f"{FAILED}{answer.failure}"
         if answer.late:
+            self._late_after[_key(task.names)] = answer.seconds
             why = "no time was left to try it"
             if answer.seconds > 0.5:
                 why = f"one split was not finished after {duration(answer.seconds)}"
@@ -209,6 +241,7 @@ class Schedule:
         if self.train_rows is None or self.clock.limit is None:
             return
         least, most = (share * self.clock.limit for share in TRAINING_SHARES)
+        least = min(max(least, TRAINING_PACES * self.clock.pace), most)
         seconds = 0.0
         tuned = [level for level in self.found if level.tuned]
         for level in sorted(tuned, key=lambda level: level.rows)[-1:]:
@@ -218,7 +251,8 @@ class Schedule:
                 if self._is_done(group, level) and any(one.storable for one in group)
             ]
             best = min(able, key=lambda group: self._best_nll(group, level), default=None)
-            if best is not None:
+            # The first one alone is not likely to be trained, and took time to begin.
+            if best is not None and len(able) >= min(2, len(self.groups)):
                 seconds = TRAINING_CAUTION * self.expected(best, level, self.train_rows)
         self.clock.reserve = self._reserve + min(max(seconds, least), most)
 
@@ -232,9 +266,13 @@ class Schedule:
             for group in groups:
                 if place == 0 and not last and self._is_long(level, begun):
                     break
+                if self._is_begun(group, level):
+                    continue
                 best = BEST_SHARE if group is groups[0] else FIRST_SHARE
                 share = best if place else FIRST_SHARE if last else PART_SHARE
-                yield self._call(group, level, 0, share)
+                call = self._call(group, level, 0, share)
+                if not self._is_hopeless(call):
+                    yield call
             if last:
                 reached.append((level, groups))
                 break
@@ -244,7 +282,21 @@ class Schedule:
             if len(done) >= enough or not reached:
                 reached.append((level, done))
             place, groups = self._promoted(done, place)
+        yield from self._again()
         yield from self._more_splits(reached)
+
+    def _again(self) -> Iterator[Call]:
+        """Try methods once more that were not finished on the smallest part, if there is time.
+
+        The others may have needed less than was kept for them.
+        """
+        level = Level(self.sizes[0])
+        late = [group for group in self.groups if (level, _key_of(group)) in self._too_slow]
+        for group in late:
+            left, had = self.clock.left(), self._late_after.get(_key_of(group))
+            if left is not None and had is not None and AGAIN_SHARE * left > MUCH_MORE * had:
+                self._too_slow.discard((level, _key_of(group)))
+                yield self._call(group, level, 0, AGAIN_SHARE)
 
     def _more_splits(
         self, reached: list[tuple[Level, list[list[Candidate]]]]
@@ -258,8 +310,28 @@ class Schedule:
                     yield from self._more_splits(reached[:-1])
                     return
                 self._drop_slow(groups, level)
-                if (level, _key_of(group)) not in self._too_slow:
+                left, cost = self.clock.left(), self._cost(group, level)
+                in_time = left is None or cost < LATE * left
+                if in_time and (level, _key_of(group)) not in self._too_slow:
                     yield self._call(group, level, split, 1.0)
+
+    def _is_begun(self, group: Sequence[Candidate], level: Level) -> bool:
+        """Whether the quick fits have judged a group on the first split, or do so now."""
+        names = tuple(one.name for one in group)
+        running = any(
+            (task.names, task.level, task.split) == (names, level, 0)
+            for task in self._running.values()
+        )
+        late = (level, _key_of(group)) in self._too_slow
+        return running or late or self._is_done(group, level)
+
+    def _is_hopeless(self, call: Call) -> bool:
+        """Whether a first fit would be ended before it has done anything; if so, it is late."""
+        now = perf_counter()
+        if call.until is None or call.until >= now + HOPELESS * self.clock.pace:
+            return False
+        self.on_answer(call, too_late(max(0.0, call.until - now)))
+        return True
 
     def _is_long(self, level: Level, begun: float | None) -> bool:
         """Whether the smallest part has taken its share of the time, and is worth something."""
@@ -277,7 +349,7 @@ class Schedule:
 
     def _call(self, group: Sequence[Candidate], level: Level, split: int, share: float) -> Call:
         names = tuple(one.name for one in group)
-        return Call(Task(names, level, split), self.clock.until(share))
+        return Call(Task(names, level, split), self.clock.until(share), self.clock.until())
 
     def _is_done(self, group: Sequence[Candidate], level: Level) -> bool:
         return all(self.found[level].get(one.name) for one in group)

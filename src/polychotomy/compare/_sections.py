@@ -11,7 +11,7 @@ import numpy as np
 
 from ..plots.svg import BAR, BOX, INK, page_style, svg_of
 from ._comparison import MethodComparison
-from ._per_class import class_figures, recalibrated, slices, worst_confusions
+from ._per_class import slices, worst_confusions
 
 # A matrix of more classes is drawn, not written.
 MOST_WRITTEN = 30
@@ -24,14 +24,11 @@ MOST_CURVES = 6
 def sections(comparison: MethodComparison, X: Any, markup: Any) -> dict[str, Any]:
     """Return what the page shows about the recommended method, beside reliability."""
     labels = [str(label) for label in comparison.classes.tolist()]
-    after = recalibrated(comparison)
     return {
-        "per_class": [
-            {**row, "number": number} for number, row in enumerate(class_figures(comparison))
-        ],
+        "per_class": [{**row, "number": k} for k, row in enumerate(comparison.per_class)],
         "worst": _numbered(worst_confusions(comparison, 20), comparison),
         "map": markup(_map(comparison, labels)) if len(labels) > MOST_WRITTEN else None,
-        "calibration": after,
+        "calibration": comparison.recalibrated,
         "importance": (comparison.importance or [])[:MOST_COLUMNS],
         "importance_chart": markup(_importance_chart(comparison)) if comparison.importance else "",
         "curve": _curve_rows(comparison),

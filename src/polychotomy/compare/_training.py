@@ -19,7 +19,7 @@ from ..execution.calls import Answer, Call
 from ..execution.deadline import Clock
 from ..execution.executors import Executor, InProcess, LocalProcesses
 from ..execution.processes import COMPARISONS_NEED
-from ._candidates import choose
+from ._candidates import choose, fastest_first
 from ._classes import settle_classes
 from ._compare import START, has_time
 from ._final import fit_method
@@ -158,8 +158,9 @@ def fit_in_time(
     where: Executor = InProcess()
     if not _is_easy(names[0], trainer, n_rows, clock):
         parts = [Fit(names[0], rows) for rows in sizes(n_rows, n_classes)[:-1]]
-        if has_time(clock, START):
-            where = LocalProcesses(min(n_workers, 2), modules=COMPARISONS_NEED)
+        local = LocalProcesses(min(n_workers, 2), modules=COMPARISONS_NEED)
+        if local.is_ready or has_time(clock, START):
+            where = local
     plan = _plan(names, parts, clock, where)
     with work_progress(show_progress) as tick, suppress(_EnoughError):
         tick(f"training {names[0]} on {n_rows:,} rows", clock.spent, clock.left())
@@ -210,8 +211,9 @@ def _words(name: str, fit: Fit, n_rows: int) -> str:
 def _last_resort(names: Sequence[str], trainer: Trainer, n_rows: int, n_classes: int) -> Trained:
     """Train something on few rows, without tuning, in this process."""
     rows = min(n_rows, sizes(n_rows, n_classes)[0])
+    width = np.shape(trainer.X)[1] if np.ndim(trainer.X) > 1 else 1
     able = [one for one in choose([*names, *LAST_RESORT]) if one.quick is not None]
-    name = able[0].name
+    name = fastest_first(able, rows, width)[0].name
     options = {key: value for key, value in trainer.options.items() if key != "n_jobs"}
     model = fit_method(
         *(name, trainer.X, trainer.y, trainer.preprocessor), n_rows=rows, tuned=False, **options

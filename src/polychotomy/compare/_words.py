@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._candidates import BASELINE
+from ._schedule import FAILED
 
 if TYPE_CHECKING:
     from ._comparison import MethodComparison
@@ -110,6 +111,9 @@ def _skipped(comparison: MethodComparison) -> list[str]:
     if comparison.left_out:
         words = [f"{name} ({why})" for name, why in comparison.left_out.items()]
         sentences.append(f"Skipped: {'; '.join(words)}.")
+    whys = [*comparison.left_out.values(), *comparison.why.values()]
+    if any(not why.startswith(FAILED) for why in whys):
+        sentences.append("Allow more with --time, or name fewer methods with --methods.")
     return sentences
 
 

@@ -1,10 +1,11 @@
-"""The likelihood of one slope and a bias for every class."""
+"""The likelihood of one slope, with a bias for every class or without."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.special import logsumexp
 
 from .empirical_bayes import Dense, Hessian
 from .math import softmax
@@ -96,3 +97,37 @@ class SlopeAndBiases:
         scores = (self.start + theta[0]) * z + theta[1:]
         relative: FloatArray = scores - scores[np.arange(len(y)), y][:, None]
         return relative
+
+
+class OneSlope:
+    """``softmax_k((start + d) z_k)``, in the parameter d.
+
+    Parameters
+    ----------
+    z, y, row_weights, start
+        As in `SlopeAndBiases`.
+    """
+
+    n_parameters = 1
+
+    def __init__(
+        self, z: FloatArray, y: IntArray, row_weights: FloatArray | None, start: float = 1.0
+    ) -> None:
+        # Less that of the true class, in whose terms nothing cancels.
+        self.z = z - z[np.arange(len(y)), y][:, None]
+        self.start = start
+        self.row_weights = np.ones(len(y)) if row_weights is None else row_weights
+
+    def value(self, theta: FloatArray) -> float:
+        """Return the negative log-likelihood."""
+        scores = (self.start + theta[0]) * self.z
+        return float(self.row_weights @ logsumexp(scores, axis=1))
+
+    def derivatives(self, theta: FloatArray) -> tuple[FloatArray, Hessian]:
+        """Return its gradient and Hessian."""
+        p = softmax((self.start + theta[0]) * self.z)
+        mean = np.einsum("ij,ij->i", p, self.z)
+        apart = self.z - mean[:, None]
+        square = np.einsum("ij,ij,ij->i", p, apart, apart)
+        gradient = np.array([self.row_weights @ mean])
+        return gradient, Dense(np.array([[self.row_weights @ square]]))

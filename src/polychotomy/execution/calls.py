@@ -26,10 +26,20 @@ class Call:
         The second argument of the function; the first is the context.
     until : float or None
         When the call is ended, by `time.perf_counter`.
+    latest : float or None
+        When it is ended if a process had to be started for it first, which `until` does not allow
+        for.
     """
 
     argument: Any
     until: float | None = None
+    latest: float | None = None
+
+    def until_after(self, seconds: float) -> float | None:
+        """Return when it is ended if it could only begin after so many seconds."""
+        if self.until is None or self.latest is None:
+            return self.until
+        return max(self.until, min(self.until + seconds, self.latest))
 
     @property
     def is_late(self) -> bool:

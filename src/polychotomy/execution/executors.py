@@ -44,6 +44,11 @@ class InProcess(Executor):
     1 ['a', 'b']
     """
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether a first call begins at once."""
+        return True
+
     def call(self, task: str, context: Any, take: Take, on_answer: OnAnswer) -> None:
         """Make calls; see `Executor.call`."""
         function = load_function(task)

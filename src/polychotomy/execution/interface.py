@@ -37,6 +37,11 @@ class Executor(ABC):
         """How many calls run at the same time."""
         return 1
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether a first call begins at once, and not only after processes have started."""
+        return False
+
     @contextmanager
     def opened(self) -> Iterator[Executor]:
         """Give an executor for several rounds of calls, which connects only once."""

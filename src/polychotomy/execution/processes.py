@@ -17,6 +17,7 @@ from time import perf_counter
 from typing import Any
 
 from .calls import Answer, Backlog, Call, OnAnswer, Take, answered, too_late
+from .forks import forked_ahead, n_forked_ahead
 from .interface import Executor, deliver
 from .work import load_function
 
@@ -26,6 +27,8 @@ COMPARISONS_NEED = ("polychotomy.compare._judging", "sklearn.ensemble", "sklearn
 _FAILED_STARTS_ALLOWED = 2
 # How long a driver waits for answers before it looks after its processes.
 _PATIENCE = 1.0
+# How long it waits for a process that it has ended.
+_FAREWELL = 0.2
 
 
 class LocalProcesses(Executor):
@@ -81,11 +84,28 @@ class LocalProcesses(Executor):
         self.n_workers = n_workers
         self.memory = memory
         self.modules = list(modules)
+        self._crew: _Crew | None = None
+        self._keeps_crew = False
 
     @property
     def size(self) -> int:
         """How many calls run at the same time."""
         return self.n_workers
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a first call begins at once: processes are there already."""
+        return n_forked_ahead() >= self.n_workers
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Executor]:
+        """Keep processes for further rounds of calls with the same context."""
+        self._keeps_crew = True
+        try:
+            yield self
+        finally:
+            self._keeps_crew = False
+            self._dismiss()
 
     def call(self, task: str, context: Any, take: Take, on_answer: OnAnswer) -> None:
         """Make calls; see `Executor.call`."""
@@ -94,17 +114,24 @@ class LocalProcesses(Executor):
         if first is None:
             return
         backlog.put_back(first)
-        start_early(self.modules)
-        with _stored(context) as path:
-            setup = (task, path, self.memory, self.modules)
-            shift = _Shift(backlog, setup, on_answer, self.n_workers)
-            try:
-                shift.work()
-            except KeyboardInterrupt:
-                shift.collect(0.0)
-                raise
-            finally:
-                shift.dismiss()
+        if self._crew is None or self._crew.context is not context:
+            self._dismiss()
+            self._crew = _Crew(context, self.memory, self.modules)
+        shift = _Shift(backlog, task, self._crew, on_answer, self.n_workers)
+        try:
+            shift.work()
+        except KeyboardInterrupt:
+            shift.collect(0.0)
+            raise
+        finally:
+            shift.end()
+            if not self._keeps_crew:
+                self._dismiss()
+
+    def _dismiss(self) -> None:
+        if self._crew is not None:
+            self._crew.dismiss()
+            self._crew = None
 
 
 def usable_cores() -> int:
@@ -170,70 +197,106 @@ def start_early(modules: Sequence[str]) -> None:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-@contextlib.contextmanager
-def _stored(context: Any) -> Iterator[str]:
-    """Write the context to a file, whose arrays all processes map into their memory."""
-    import joblib
+# The file of the context, the limit of memory, and the modules.
+Setup = tuple[str, int | None, list[str]]
 
-    with tempfile.TemporaryDirectory(prefix="polychotomy-", ignore_cleanup_errors=True) as folder:
-        path = os.path.join(folder, "context")
+
+class _Crew:
+    """Idle workers that share a context, which all of them map into their memory from a file."""
+
+    def __init__(self, context: Any, memory: int | None, modules: list[str]) -> None:
+        import joblib
+
+        self.context = context
+        self.idle: list[_Worker] = []
+        self._folder = tempfile.TemporaryDirectory(
+            prefix="polychotomy-", ignore_cleanup_errors=True
+        )
+        path = os.path.join(self._folder.name, "context")
         joblib.dump(context, path)
-        yield path
+        self._setup: Setup = (path, memory, modules)
 
+    def worker(self) -> _Worker:
+        """Return a worker that has nothing to do."""
+        return self.idle.pop() if self.idle else _Worker(self._setup)
 
-# The task, the file of the context, the limit of memory, and the modules.
-Setup = tuple[str, str, int | None, list[str]]
+    def dismiss(self) -> None:
+        for worker in self.idle:
+            worker.end()
+        self._folder.cleanup()
 
 
 class _Worker:
     """A process with a pipe to it, and its current call."""
 
     def __init__(self, setup: Setup) -> None:
-        context = process_context(setup[3])
+        path, memory, modules = setup
+        arguments = (path, memory, os.getcwd(), dict(os.environ))
+        self.failure: Exception | None = None
+        self.call: Call | None = None
+        self.since = 0.0
+        self.until: float | None = None
+        self.started = False
+        self.torn = False  # whether a message was read in part, so that no other can be read
+        self._process: BaseProcess
+        self._starting: threading.Thread | None = None
+        forked = forked_ahead()
+        if forked is not None:
+            self._process, self.pipe = forked
+            with contextlib.suppress(OSError):  # it has died: the next read notices
+                self.pipe.send((_serve, arguments))
+            if not n_forked_ahead():
+                start_early(modules)  # for those that have to take the place of late ones
+            return
+        context = process_context(modules)
         self.pipe, far_end = context.Pipe()
-        self._process: BaseProcess = context.Process(  # type: ignore[attr-defined]
-            target=_serve, args=(far_end, *setup[:3], os.getcwd(), dict(os.environ)), daemon=True
+        self._process = context.Process(  # type: ignore[attr-defined]
+            target=_serve, args=(far_end, *arguments), daemon=True
         )
         # In a thread: the server answers when it has imported everything, which on a busy machine
         # may be after the time limit of the call.
-        self.failure: Exception | None = None
-        self._starting = threading.Thread(target=self._start, args=(far_end,), daemon=True)
+        self._starting = threading.Thread(target=self._start, args=(far_end, modules), daemon=True)
         self._starting.start()
-        self.call: Call | None = None
-        self.since = 0.0
-        self.started = False
-        self.torn = False  # whether a message was read in part, so that no other can be read
 
-    def _start(self, far_end: Connection) -> None:
+    def _start(self, far_end: Connection, modules: list[str]) -> None:
         try:
             with far_end:
+                start_early(modules)
                 self._process.start()
         except Exception as error:
             self.failure = error
 
-    def give(self, call: Call) -> None:
-        self.call, self.since = call, perf_counter()
+    @property
+    def _is_starting(self) -> bool:
+        return self._starting is not None and self._starting.is_alive()
+
+    def give(self, task: str, call: Call) -> None:
+        self.call, self.since, self.until = call, perf_counter(), call.until
         # If the worker has died, the next read from its pipe notices.
         with contextlib.suppress(OSError):
-            self.pipe.send(call.argument)
+            self.pipe.send((task, call.argument))
 
     def answer(self) -> Answer | None:
         """Return the answer to the call, or None if it is not ready."""
         assert self.call is not None
         # Asked first: a last message may precede the death.
-        alive = self._starting.is_alive() or self._process.is_alive()
+        alive = self._is_starting or self._process.is_alive()
         if not self.pipe.poll():
             if self.failure is not None:
                 raise self.failure
             if not alive:
                 raise EOFError
-            return too_late(perf_counter() - self.since) if self.call.is_late else None
+            now = perf_counter()
+            is_late = self.until is not None and now >= self.until
+            return too_late(now - self.since) if is_late else None
         self.torn = True
         message = self.pipe.recv()
         self.torn = False
         if isinstance(message, Answer):
             return message
         self.started = True
+        # What it took to start is not the fault of the call.
+        self.until = self.call.until_after(perf_counter() - self.since)
         return None
 
     def last_words(self) -> str:
@@ -246,23 +309,29 @@ class _Worker:
 
     def end(self) -> None:
         self.pipe.close()
-        if self._starting.is_alive() or self._process.pid is None:
+        if self._is_starting or self._process.pid is None:
             return  # when it begins, it finds its pipe closed, and ends
         self._process.kill()
-        self._process.join()
-        self._process.close()
+        # Not for longer: memory that a process has to give back can take a while.
+        self._process.join(_FAREWELL)
+        if self._process.exitcode is not None:
+            self._process.close()
 
 
 class _Shift:
     """One run of local workers."""
 
     def __init__(
-        self, backlog: Backlog[Call], setup: Setup, on_answer: OnAnswer, n_workers: int
+        self,
+        backlog: Backlog[Call],
+        task: str,
+        crew: _Crew,
+        on_answer: OnAnswer,
+        n_workers: int,
     ) -> None:
-        self.backlog, self.setup, self.on_answer = backlog, setup, on_answer
+        self.backlog, self.task, self.crew, self.on_answer = backlog, task, crew, on_answer
         self.n_workers = n_workers
         self.busy: list[_Worker] = []
-        self.idle: list[_Worker] = []
         self.failed_starts = 0
 
     def work(self) -> None:
@@ -277,13 +346,13 @@ class _Shift:
             call = self.backlog.take()
             if call is None:
                 return
-            worker = self.idle.pop() if self.idle else _Worker(self.setup)
+            worker = self.crew.worker()
             self.busy.append(worker)
-            worker.give(call)
+            worker.give(self.task, call)
 
     def collect(self, patience: float) -> None:
         """Wait for workers, and hand over their answers."""
-        ends = [one.call.until for one in self.busy if one.call and one.call.until is not None]
+        ends = [one.until for one in self.busy if one.until is not None]
         if ends:
             patience = max(0.0, min(patience, min(ends) - perf_counter()))
         wait([worker.pipe for worker in self.busy], patience)
@@ -300,7 +369,7 @@ class _Shift:
                     if answer.late:
                         worker.end()
                     else:
-                        self.idle.append(worker)
+                        self.crew.idle.append(worker)
             if answer is not None:
                 deliver(call, answer, self.on_answer)
 
@@ -323,35 +392,45 @@ class _Shift:
         self.backlog.put_back(call)
         return None
 
-    def dismiss(self) -> None:
-        for worker in self.busy + self.idle:
+    def end(self) -> None:
+        """End what still runs."""
+        for worker in self.busy:
             worker.end()
 
 
 def _serve(
-    pipe: Connection, task: str, path: str, memory: int | None, folder: str, env: dict[str, str]
+    pipe: Connection,
+    path: str,
+    memory: int | None,
+    folder: str,
+    env: dict[str, str],
+    parent: int | None = None,
 ) -> None:
     """Answer calls from a pipe until it is closed: the main function of a worker process."""
-    as_worker(folder, env)
+    as_worker(folder, env, parent)
     with contextlib.suppress(EOFError, ConnectionError):  # the driver is gone
         pipe.send("started")
-        ready = answered(_ready, task, path)
+        context = answered(_loaded, path, None)
         _limit_memory(memory)
         while True:
-            argument = pipe.recv()
-            if ready.value is None:
-                pipe.send(ready)
+            task, argument = pipe.recv()
+            if context.failure is not None:
+                pipe.send(context)
             else:
-                function, context = ready.value
-                pipe.send(answered(function, context, argument))
+                pipe.send(answered(_performed, (task, context.value), argument))
 
 
-def _ready(task: str, path: str) -> tuple[Any, Any]:
-    """Return the function and the context of all calls."""
+def _loaded(path: str, _: Any) -> Any:
+    """Return the context of all calls."""
     import joblib
 
     # Read-only: a call must not change what the next one sees.
-    return load_function(task), joblib.load(path, mmap_mode="r")
+    return joblib.load(path, mmap_mode="r")
+
+
+def _performed(given: tuple[str, Any], argument: Any) -> Any:
+    task, context = given
+    return load_function(task)(context, argument)
 
 
 def _limit_memory(memory: int | None) -> None:
@@ -368,7 +447,7 @@ def _limit_memory(memory: int | None) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (least, most))
 
 
-def as_worker(folder: str, environment: Mapping[str, str]) -> None:
+def as_worker(folder: str, environment: Mapping[str, str], parent: int | None = None) -> None:
     """Prepare a new process for work: it ends with its parent, and libraries get one thread.
 
     Parameters
@@ -377,10 +456,12 @@ def as_worker(folder: str, environment: Mapping[str, str]) -> None:
         The working directory of the driver.
     environment : mapping of str to str
         Its environment.
+    parent : int, default=None
+        A file descriptor that is at its end when the driver is gone; the library's by default.
     """
     # Ctrl-C in a terminal reaches all processes; only the driver reacts to it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     # The server process may have started before the driver changed its settings.
     os.chdir(folder)
     os.environ.update(environment)
@@ -389,9 +470,11 @@ def as_worker(folder: str, environment: Mapping[str, str]) -> None:
         os.environ[name] = "1"
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(parent: int | None) -> None:
     """End this process when the driver is gone, even in the middle of a call."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
+    if parent is None:
+        process = multiprocessing.parent_process()
+        assert process is not None
+        parent = process.sentinel
+    wait([parent])
     os._exit(1)

@@ -38,6 +38,13 @@ class TableFile:
         """The decimal point."""
         return "." if self.dialect is None else self.dialect.decimal
 
+    @property
+    def typed(self) -> set[str]:
+        """The columns of a CSV file whose first fields are numbers; others have types anyway."""
+        if self.dialect is None:
+            return set()
+        return {name for name, one in zip(self.names, self.dialect.typed, strict=True) if one}
+
     def read(self, words: Collection[str] = ()) -> Any:
         """Return the whole table as a DataFrame.
 

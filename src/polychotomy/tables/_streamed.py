@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlocks
-from ..blocks.first_reading import hashed
 from ..core.extras import needed
 from ._aside import weight_values
 from ._content import MISSING, content_of
-from ._errors import TableError, pandas_module
+from ._errors import TableError
 from ._files import PIECE_ROWS, TableFile
 from ._reading import PARQUET, open_table
+from ._sample import Sample
 from ._schema import TableSchema
 from ._table import Table, check_known, check_target, table_of_frame
 
@@ -166,7 +166,10 @@ def stream_table(
     with open_table(path) as file:
         check_target(file, target)
         check_known(file, **options, weights=[] if weights is None else [weights])
-        frame, n_rows = _some_rows(file)
+        sample_rows = Sample(TYPED_ROWS)
+        for piece in file.pieces(rows=PIECE_ROWS):
+            sample_rows.add(piece)
+        frame, _ = sample_rows.drawn()
         sample = table_of_frame(
             frame,
             target,
@@ -178,34 +181,4 @@ def stream_table(
         )
         sample = replace(sample, notes=(*file.notes, *sample.notes))
     encoder = sample.schema.preprocessor().fit(sample.X, sample.y)
-    return StreamedTable(path, sample, weights, encoder, n_rows)
-
-
-def _some_rows(file: TableFile) -> tuple[Any, int]:
-    """Return rows drawn by a hash of their positions, in their order, and the number of all."""
-    kept: list[Any] = []
-    keys: list[NDArray[np.uint64]] = []
-    done = n_kept = 0
-    limit = np.uint64(2**64 - 1)
-    for piece in file.pieces(rows=PIECE_ROWS):
-        own = hashed(done + np.arange(len(piece)))
-        near = own <= limit
-        kept.append(piece[near])
-        keys.append(own[near])
-        done, n_kept = done + len(piece), n_kept + int(near.sum())
-        if n_kept > 2 * TYPED_ROWS:
-            kept, keys, limit = _smallest(kept, keys)
-            n_kept = len(keys[0])
-    kept, _, _ = _smallest(kept, keys)
-    return kept[0].reset_index(drop=True), done
-
-
-def _smallest(
-    kept: list[Any], keys: list[NDArray[np.uint64]]
-) -> tuple[list[Any], list[NDArray[np.uint64]], np.uint64]:
-    frame, joined = pandas_module().concat(kept, ignore_index=True), np.concatenate(keys)
-    if len(joined) <= TYPED_ROWS:
-        return [frame], [joined], np.uint64(2**64 - 1)
-    limit = np.partition(joined, TYPED_ROWS - 1)[TYPED_ROWS - 1]
-    near = joined <= limit
-    return [frame[near].reset_index(drop=True)], [joined[near]], limit
+    return StreamedTable(path, sample, weights, encoder, sample_rows.n_rows)

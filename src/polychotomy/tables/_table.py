@@ -17,10 +17,11 @@ from ._columns import interpreted
 from ._content import MISSING, content_of, rows_of
 from ._dialect import looks_like_data
 from ._errors import TableError, frame_of
-from ._files import TableFile
+from ._files import PIECE_ROWS, TableFile
 from ._labels import Labels, class_labels, find_edges
 from ._notes import column_notes
 from ._reading import open_table
+from ._sample import sampled
 from ._schema import TableSchema
 
 
@@ -83,6 +84,8 @@ def read_table(
     bins: int | None = None,
     merge_spellings: bool = False,
     unique: bool = False,
+    most_rows: int | None = None,
+    until: float | None = None,
 ) -> Table:
     r"""Read a table and infer what its columns hold.
 
@@ -114,6 +117,11 @@ def read_table(
         Whether classes that differ only in upper case, spaces, ``_``, ``-`` and points are one.
     unique : bool, default=False
         Use rows that occur several times, class and all, only once.
+    most_rows : int, default=None
+        Draw so many rows at random, the same ones every time; all rows by default. The table is
+        read piece by piece, and only these rows are kept in memory.
+    until : float, default=None
+        With `most_rows`: draw them from what has been read at this moment, by `time.perf_counter`.
 
     Returns
     -------
@@ -140,7 +148,13 @@ def read_table(
         check_target(file, target)
         aside: dict[str, Any] = {"groups": groups, "order": order, "weights": weights}
         check_known(file, **options, **{role: [name] for role, name in aside.items() if name})
-        frame = file.read(words={*([target] if bins is None else []), *category, *text})
+        words = {*([target] if bins is None else []), *category, *text}
+        drawn = None
+        if most_rows is None:
+            frame = file.read(words)
+        else:
+            drawn = sampled(file, most_rows, words, PIECE_ROWS, until)
+            frame = drawn.frame
     table = table_of_frame(
         frame,
         target,
@@ -153,7 +167,13 @@ def read_table(
         **options,
         **aside,
     )
-    return replace(table, notes=(*file.notes, *table.notes)) if file.notes else table
+    notes = file.notes
+    if drawn is not None:
+        table = replace(table, rows=drawn.places[table.rows - 1] + 1)
+        if len(drawn.places) < drawn.n_rows or not drawn.is_all:
+            more = f"{file.name} is large: {drawn.words}"
+            notes = (*notes, f"{more} What is said below is about these rows.")
+    return replace(table, notes=(*notes, *table.notes)) if notes else table
 
 
 def table_of_frame(

@@ -23,9 +23,7 @@ class TextFile(TableFile):
 
     def read(self, words: Collection[str] = ()) -> Any:
         """Return the whole table as a DataFrame; see `TableFile.read`."""
-        assert self.dialect is not None
-        typed = {name for name, one in zip(self.names, self.dialect.typed, strict=True) if one}
-        (frame,) = self._pieces(None, typed.difference(words), None)
+        (frame,) = self._pieces(None, self.typed.difference(words), None)
         return frame
 
     def pieces(

@@ -327,7 +327,8 @@ class LSSVMColumns:
                 solved = _solve_for(C, X, chosen, targets[:, some], own_weights)
             else:
                 found = found or tridiagonalise(SharedRows(X).gram(chosen), own_weights)
-                solved = _solve_by_evidence(found, targets[:, some])
+                shared = self.settings.C == "shared_evidence"
+                solved = _solve_by_evidence(found, targets[:, some], shared)
             pieces.append(
                 Piece(
                     columns=columns[some],
@@ -382,9 +383,9 @@ def columns_by_rows(labels: SignArray, subset: IntArray) -> list[tuple[IntArray,
     return [(np.array(columns), subset[inside[:, columns[0]] != 0]) for columns in groups.values()]
 
 
-def _solve_by_evidence(basis: Tridiagonal, targets: FloatArray) -> _Solved:
+def _solve_by_evidence(basis: Tridiagonal, targets: FloatArray, shared: bool) -> _Solved:
     problem = with_targets(basis, targets)
-    hyperparameters = optimise_hyperparameters(problem)
+    hyperparameters = optimise_hyperparameters(problem, shared)
     return _Solved(fit(problem, hyperparameters.gamma), basis, hyperparameters)
 
 

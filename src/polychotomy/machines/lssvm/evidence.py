@@ -232,8 +232,10 @@ class _Internal:
         return slope
 
 
-def optimise_hyperparameters(problem: EvidenceProblem) -> Hyperparameters:
+def optimise_hyperparameters(problem: EvidenceProblem, shared: bool = False) -> Hyperparameters:
     """Find mu and zeta of every column by minimising ``J(gamma)`` (level 2).
+
+    If they share gamma, the sum of their J is minimised; mu and zeta are each column's own.
 
     J may have several minima. So its slope is computed on a grid of gammas, every change of sign
     from minus to plus is refined, and the lowest minimum is taken, including the ends of the grid.
@@ -262,11 +264,18 @@ def optimise_hyperparameters(problem: EvidenceProblem) -> Hyperparameters:
     flat = np.ptp(objective, axis=0) <= FLAT * scan[0].n
     at_bound = np.zeros(problem.n_columns, dtype=bool)
     ridges = np.full(problem.n_columns, basis.mean_eigenvalue)
-    for column in np.flatnonzero(~flat):
-        ridges[column] = _lowest(
-            basis, problem.rotated[:, [column]], grid, objective[:, column], slope[:, column]
+    each = [np.array([column]) for column in np.flatnonzero(~flat)]
+    for some in [np.flatnonzero(~flat)] if shared and each else each:
+        ridges[some] = _lowest(
+            basis,
+            problem.rotated[:, some],
+            grid,
+            objective[:, some].sum(axis=1),
+            slope[:, some].sum(axis=1),
         )
-        at_bound[column] = ridges[column] in (grid[0], grid[-1])
+        at_bound[some] = ridges[some[0]] in (grid[0], grid[-1])
+    if shared and each:
+        ridges[flat] = ridges[each[0]]
     cost = np.empty(problem.n_columns)
     for ridge, columns in groups(ridges):
         cost[columns] = _Internal(basis, ridge, problem.rotated[:, columns]).cost
@@ -331,7 +340,10 @@ def _lowest(
     objective: FloatArray,
     slope: FloatArray,
 ) -> float:
-    """Return the ridge of the lowest minimum of one column, or an end of the grid if lower."""
+    """Return the ridge of the lowest minimum of columns, or an end of the grid if lower.
+
+    `objective` and `slope` are their sums.
+    """
     logs = np.log(grid)
     # At the ends of a bracket, the slope must keep the sign that it had on the grid.
     known: dict[float, float] = dict(zip(logs.tolist(), slope.tolist(), strict=True))
@@ -339,7 +351,7 @@ def _lowest(
     def slope_at(log_ridge: float) -> float:
         if log_ridge in known:
             return known[log_ridge]
-        return float(_Internal(basis, np.exp(log_ridge), rotated).slope[0])
+        return float(_Internal(basis, np.exp(log_ridge), rotated).slope.sum())
 
     # An end is a minimum if J rises from it into the grid.
     ends = [(objective[0], grid[0])] if slope[0] >= 0.0 else []
@@ -347,7 +359,7 @@ def _lowest(
     minima = []
     for k in np.flatnonzero((slope[:-1] < 0.0) & (slope[1:] >= 0.0)):
         ridge = float(np.exp(brentq(slope_at, logs[k + 1], logs[k], xtol=TOLERANCE)))
-        minima.append((float(_Internal(basis, ridge, rotated).objective[0]), ridge))
+        minima.append((float(_Internal(basis, ridge, rotated).objective.sum()), ridge))
     return float(min(minima + ends)[1])
 
 

@@ -186,7 +186,10 @@ class LSSVMFeatures:
     ) -> list[FeaturePiece]:
         """Solve a binary problem for the C of the settings."""
         C = self.settings.C
-        solved = solve_by_evidence(moments) if isinstance(C, str) else solve_for(moments, C)
+        if isinstance(C, str):
+            by_evidence = solve_by_evidence(moments, shared=C == "shared_evidence")
+            return [feature_piece(landmarks, columns, moments, *by_evidence)]
+        solved = solve_for(moments, C)
         return [feature_piece(landmarks, columns, moments, *solved)]
 
     def _margins(

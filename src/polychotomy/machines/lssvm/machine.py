@@ -34,8 +34,11 @@ class LSSVM(KernelMachine):
 
     Parameters
     ----------
-    C : "evidence" or float, default="evidence"
-        ``zeta / mu``; "evidence" finds the value of largest evidence for every binary problem.
+    C : "evidence", "shared_evidence" or float, default="evidence"
+        ``zeta / mu``; "evidence" finds the value of largest evidence for every binary problem,
+        "shared_evidence" one for all problems with the same rows and width, by the sum of their
+        log evidence. With hundreds of classes against the rest, which have few rows each, scores
+        are then on one scale, and training is faster.
     kernel : {"rbf", "laplacian", "linear", "poly"} or callable, default="rbf"
         The kernel. A precomputed kernel is refused, because variances need the kernel of a new row
         with itself.
@@ -103,7 +106,7 @@ class LSSVM(KernelMachine):
     """
 
     own_parameters: ClassVar[dict[str, Rule]] = {
-        "C": one_of_these("evidence") | number(0.0),
+        "C": one_of_these("evidence", "shared_evidence") | number(0.0),
         "sigma2": one_of_these("evidence") | number(0.0) | NOTHING,
         "shared_sigma2": FLAG,
         "occam": FLAG,
@@ -159,7 +162,7 @@ class LSSVM(KernelMachine):
     @classmethod
     def examples(cls) -> list[Self]:
         """Return example configurations for the shared tests."""
-        return [cls(), cls(landmarks=20)]
+        return [cls(), cls(landmarks=20), cls("shared_evidence", landmarks=20)]
 
     def settle(self, X: Any, counts: FloatArray | None) -> Kernel:
         """Return the kernel with its parameters fixed for the training rows."""
@@ -229,7 +232,7 @@ class LSSVM(KernelMachine):
     @property
     def tuned_parameters(self) -> tuple[str, ...]:
         """The parameters that a search tunes by default: none if the evidence chooses C."""
-        return () if self.C == "evidence" else super().tuned_parameters
+        return () if isinstance(self.C, str) else super().tuned_parameters
 
     def expected_seconds(self, n_rows: int) -> float:
         """Return a rough estimate of the training time on one core: one tridiagonal matrix."""

@@ -212,10 +212,12 @@ def decompose(moments: Moments) -> tuple[Spectrum, SpectralProblem]:
     return Spectrum(values, vectors, floor), problem
 
 
-def solve_by_evidence(moments: Moments) -> tuple[Spectrum, FloatArray, Hyperparameters]:
+def solve_by_evidence(
+    moments: Moments, shared: bool = False
+) -> tuple[Spectrum, FloatArray, Hyperparameters]:
     """Return the basis, the weights and the hyperparameters of largest evidence (level 2)."""
     spectrum, problem = decompose(moments)
-    chosen = optimise_hyperparameters(problem)
+    chosen = optimise_hyperparameters(problem, shared)
     return spectrum, spectrum.solve(moments.right, chosen.gamma), chosen
 
 

@@ -1,0 +1,93 @@
+"""Processes forked ahead of time, from a driver that has imported everything they need.
+
+Design note: a server process that imports the library again is ready a second or two after the
+driver, and takes that time from it on a busy machine. A fork is ready at once. It is safe only as
+long as the driver has one thread and has run no parallel code, so that all forks are made at the
+start of a command, and wait for work. Late ones are ended and replaced by others that wait.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+
+# Processes that wait, and the end of the pipe to each.
+_waiting: list[tuple[BaseProcess, Connection]] = []
+# Pipes that are at their end when the driver is gone: no other process may have these ends open.
+_driver_ends: list[int] = []
+
+
+def fork_ahead(count: int, modules: Sequence[str]) -> bool:
+    """Fork processes that wait for work, if that is safe here; return whether it was.
+
+    Parameters
+    ----------
+    count : int
+        The number of processes.
+    modules : sequence of str
+        What they need, imported here before.
+    """
+    if sys.platform != "linux" or threading.active_count() > 1:
+        return False
+    for module in modules:
+        import_module(module)
+    context = multiprocessing.get_context("fork")
+    alive, driver_end = os.pipe()
+    _driver_ends.append(driver_end)
+    with warnings.catch_warnings():
+        # BLAS has threads, and ends them before a fork. Newer Pythons warn all the same.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        for _ in range(count):
+            ours, theirs = context.Pipe()
+            ends = [ours, *(pipe for _, pipe in _waiting)]
+            process = context.Process(
+                target=_wait_for_work, args=(theirs, alive, ends), daemon=True
+            )
+            process.start()
+            theirs.close()
+            _waiting.append((process, ours))
+    os.close(alive)
+    return True
+
+
+def n_forked_ahead() -> int:
+    """Return how many processes wait for work."""
+    return len(_waiting)
+
+
+def forked_ahead() -> tuple[BaseProcess, Connection] | None:
+    """Return a process that waits, and the pipe to it; None if there is none."""
+    return _waiting.pop() if _waiting else None
+
+
+def end_waiting() -> None:
+    """End the processes that still wait: there will be no work for them.
+
+    Note: they have copies of all files that the driver had open, of its pipes, too.
+    """
+    while _waiting:
+        process, pipe = _waiting.pop()
+        pipe.close()
+        process.kill()
+
+
+def _wait_for_work(pipe: Connection, alive: int, others: Sequence[Connection]) -> None:
+    """Wait for a function and its arguments: the main function of a process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the driver reacts to Ctrl-C
+    # Ends of the driver's that this process has only because it is a copy.
+    for end in _driver_ends:
+        os.close(end)
+    for other in others:
+        other.close()
+    with contextlib.suppress(EOFError, ConnectionError):
+        function, arguments = pipe.recv()
+        function(pipe, *arguments, alive)
