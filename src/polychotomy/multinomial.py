@@ -257,7 +257,7 @@ class KernelMultinomialRegression(
         return softmax(self.class_scores(X))
 
     def _fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+        self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> tuple[_Problem, _Solution]:
         y = labels_given(self, X, y)
         check_parameters(self, _RULES)
