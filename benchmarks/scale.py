@@ -50,7 +50,6 @@ PLAN = (
             "multinomial:1000",
             "lssvm:1000",
             "klr:500",
-            "auto",
             "nystroem_logistic:500",
             "nystroem_sgd:1000",
             "lightgbm",
