@@ -270,7 +270,10 @@ def test_leave_one_out_needs_a_formula():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"C": "evidenc"}, "'C' parameter of LSSVM must be a str among {'evidence'} or a float"),
+        (
+            {"C": "evidenc"},
+            "'C' parameter of LSSVM must be a str among {'evidence', 'shared_evidence'}",
+        ),
         ({"C": -1.0}, "'C' parameter of LSSVM"),
         ({"sigma2": "evidenc"}, "'sigma2' .* a str among {'evidence'} or a float .* or None"),
         ({"sigma2": "evidence", "degree": -1}, "'degree' parameter of LSSVM"),
