@@ -86,6 +86,30 @@ def test_the_svm_stays_exact_where_landmarks_do_worse():
 
 
 @pytest.mark.usefixtures("small_limits")
+def test_the_svm_is_not_exact_where_too_many_rows_would_be_support_vectors(monkeypatch):
+    random = np.random.default_rng(0)
+    rows = random.uniform(-1.0, 1.0, (900, 2))
+    clean = rows[:, 0] > 0.0
+    noisy = clean != (random.random(900) < 0.4)
+    entries = []
+    for labels in (clean, noisy):
+        columns = np.where(labels, 1, -1).astype(np.int8)[:, None]
+        trial = auto._Trial(rows, columns, np.arange(900), None, 0)
+        entries.append(trial.entries_of_exact(pc.SVM(), 900))
+    # In the sample, they are the same share of rows as in all of them, if the labels are noisy.
+    assert entries[1] == pytest.approx(900 * len(pc.SVM().fit(rows, noisy).support_), rel=0.1)
+    assert entries[0] < 0.3 * entries[1]
+    monkeypatch.setattr(auto.AutoColumns, "_is_exact", lambda *_: False)
+    monkeypatch.setattr(auto._Trial, "exact_is_better", lambda *_: True)
+    monkeypatch.setattr(auto, "MOST_ENTRIES", 0.9 * entries[1])
+    for labels in (clean, noisy):
+        machine = pc.SVM(landmarks="auto").fit(rows, labels)
+        exact = pc.SVM().fit(rows, labels)
+        same = np.array_equal(machine.decision_function(rows), exact.decision_function(rows))
+        assert same == (labels is clean)
+
+
+@pytest.mark.usefixtures("small_limits")
 def test_precomputed_kernels_stay_exact_and_searches_work():
     gram = X @ X.T
     machine = pc.SVM(kernel="precomputed", landmarks="auto").fit(gram, Y > 0)

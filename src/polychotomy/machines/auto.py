@@ -26,6 +26,11 @@ MOST_EXACT_ROWS = 100_000
 # is compared with landmarks on fewer, as many to a landmark as there will be in the end.
 ROWS_FOR_NUMBER, ROWS_FOR_EXACT = 20_000, 6_000
 FIRST_NUMBER, LAST_NUMBER = 250, 4_000
+# The exact machine is not taken if its support vectors need more entries of the kernel than this.
+# Note: on noisy rows, a share of them are support vectors however many there are, so that its time
+# grows with the square of the rows. 60,000 images of digits need 1.1e9 entries for all pairs and
+# train for a minute; 100,000 noisy rows of six classes need 9e9, and had not ended after three.
+MOST_ENTRIES = 5e9
 # Landmarks are doubled as long as this share of the held-out loss is saved; the exact machine,
 # which takes longer, has to save more.
 SAVING, SAVING_OF_EXACT = 0.01, 0.03
@@ -231,7 +236,11 @@ class AutoColumns:
         if not self.solver.exact_on_demand and len(rows) < 6 * number and fits:
             return number
         trial = self._trial(X, labels, rows, weights, options)
-        if not self.solver.exact_on_demand or len(rows) > MOST_EXACT_ROWS:
+        if (
+            not self.solver.exact_on_demand
+            or len(rows) > MOST_EXACT_ROWS
+            or trial.entries_of_exact(self.solver, len(rows)) * labels.shape[1] > MOST_ENTRIES
+        ):
             return trial.best_number(self.solver)
         # If it is better than with as many landmarks as there may be, their number does not matter.
         many = len(rows) >= 4 * LAST_NUMBER
@@ -294,7 +303,7 @@ class _Trial:
         self.order = sample_by_content(X, ROWS_FOR_NUMBER, seed, rows, labels)
         self.X, self.labels = X[self.order], labels[self.order]
         self.weights = None if weights is None else weights[self.order]
-        self._exact: float | None = None
+        self._exact: tuple[float, float] | None = None
 
     def best_number(self, solver: Any) -> int:
         """Double the number of landmarks until the held-out loss hardly falls, twice in a row.
@@ -324,17 +333,44 @@ class _Trial:
         """Compare the exact machine with landmarks, as many rows to each as in the end."""
         n_used = min(ROWS_FOR_EXACT, len(self.order))
         few = max(20, round(number * n_used / n_rows))
+        loss, _ = self._exact_found(solver)
+        return loss < (1.0 - SAVING_OF_EXACT) * self._loss(solver, few, n_used)
+
+    def entries_of_exact(self, solver: Any, n_rows: int) -> float:
+        """Return how many kernel entries the support vectors of a column need, the mean of them.
+
+        They are expected to be the same share of the rows as in the sample.
+        """
+        _, entries = self._exact_found(solver)
+        return entries * n_rows**2
+
+    def _exact_found(self, solver: Any) -> tuple[float, float]:
+        """Return the loss of the exact machine, and its kernel entries as a share of all rows'."""
         if self._exact is None:
-            self._exact = self._loss(solver, None, n_used)
-        return self._exact < (1.0 - SAVING_OF_EXACT) * self._loss(solver, few, n_used)
+            n_used = min(ROWS_FOR_EXACT, len(self.order))
+            columns, fitted, train = self._fitted(solver, None, n_used)
+            n_support = np.asarray((fitted.coefficients != 0).sum(axis=0)).ravel()
+            n_concerned = np.count_nonzero(self.labels[train], axis=0)
+            entries = float((n_support * n_concerned).mean()) / len(train) ** 2
+            self._exact = self._held_out_loss(columns, fitted, n_used), entries
+        return self._exact
 
     def _loss(self, solver: Any, number: int | None, n_used: int) -> float:
         """Return the held-out loss of a third of the rows, after a sigmoid for every column."""
+        columns, fitted, _ = self._fitted(solver, number, n_used)
+        return self._held_out_loss(columns, fitted, n_used)
+
+    def _fitted(self, solver: Any, number: int | None, n_used: int) -> tuple[Any, Any, IntArray]:
+        """Return the columns, trained on the last two thirds of the rows, and these rows."""
         columns = clone(solver).set_params(landmarks=number).as_columns()
-        train, test = np.arange(n_used // 3, n_used), np.arange(n_used // 3)
+        train = np.arange(n_used // 3, n_used)
         options = TrainingOptions(counts=self.weights)
         state = columns.prepare(self.X)
         (fitted,) = columns.fit(state, self.labels, [train], self.weights, options)
+        return columns, fitted, train
+
+    def _held_out_loss(self, columns: Any, fitted: Any, n_used: int) -> float:
+        test = np.arange(n_used // 3)
         scores = columns.margins(fitted, self.X[test]).mean[:, fitted.trained]
         labels = self.labels[test][:, fitted.trained]
         if not labels.any():
