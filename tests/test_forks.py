@@ -1,9 +1,13 @@
 """Processes that are forked ahead of time."""
 
+import errno
 import os
 import select
+import signal
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -73,6 +77,58 @@ def test_no_fork_of_a_process_with_threads():
     finally:
         stop.set()
         other.join()
+
+
+def test_an_import_may_start_a_thread(tmp_path, monkeypatch):
+    Path(tmp_path, "with_a_thread.py").write_text(
+        "import threading\nstop = threading.Event()\nthreading.Thread(target=stop.wait).start()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    counted = []
+    count = threading.active_count
+    monkeypatch.setattr(threading, "active_count", lambda: counted.append(1) or count() - others)
+    others = count() - 1
+    try:
+        assert not fork_ahead(1, ["with_a_thread"])
+        assert len(counted) == 2
+    finally:
+        sys.modules["with_a_thread"].stop.set()
+
+
+def test_an_interrupt_waits_until_all_are_forked(monkeypatch):
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    fork, forks = os.fork, []
+
+    def interrupted():
+        os.kill(os.getpid(), signal.SIGINT)
+        forks.append(fork())
+        return forks[-1]
+
+    monkeypatch.setattr(os, "fork", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fork_ahead(2, [])
+    assert (len(forks), n_forked_ahead()) == (2, 2)
+    end_waiting()
+
+
+def test_a_limit_of_processes_leaves_fewer(monkeypatch):
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    fork, forks = os.fork, []
+
+    def limited():
+        if len(forks) == 2:
+            raise BlockingIOError(errno.EAGAIN, "too many")
+        forks.append(fork())
+        return forks[-1]
+
+    monkeypatch.setattr(os, "fork", limited)
+    before = len(os.listdir("/proc/self/fd"))
+    assert fork_ahead(5, [])
+    assert n_forked_ahead() == 2
+    end_waiting()
+    assert (
+        len(os.listdir("/proc/self/fd")) <= before + 4
+    )  # Python leaves two pipes of the fork that failed
 
 
 def test_what_a_process_takes_to_start_is_not_taken_from_the_call():

@@ -20,8 +20,9 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
-# Processes that wait, and the end of the pipe to each.
+# Processes that wait, and the end of the pipe to each; the numbers of those that have got work.
 _waiting: list[tuple[BaseProcess, Connection]] = []
+_working: set[int | None] = set()
 # Pipes that are at their end when the driver is gone: no other process may have these ends open.
 _driver_ends: list[int] = []
 
@@ -40,6 +41,24 @@ def fork_ahead(count: int, modules: Sequence[str]) -> bool:
         return False
     for module in modules:
         import_module(module)
+    # An import may have started a thread.
+    if threading.active_count() > 1:
+        return False
+    # An exception in the middle of a fork is lost, and may leave a lock of Python's behind. The
+    # signal cannot be blocked: it would reach a thread of BLAS.
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        _fork(count)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        signal.raise_signal(signal.SIGINT)
+    return bool(_waiting)
+
+
+def _fork(count: int) -> None:
+    """Fork as many processes as the system allows, at most `count`."""
     context = multiprocessing.get_context("fork")
     alive, driver_end = os.pipe()
     _driver_ends.append(driver_end)
@@ -52,11 +71,16 @@ def fork_ahead(count: int, modules: Sequence[str]) -> bool:
             process = context.Process(
                 target=_wait_for_work, args=(theirs, alive, ends), daemon=True
             )
-            process.start()
-            theirs.close()
+            try:
+                process.start()
+            except OSError:
+                # Too many processes: a server makes those that are missing, when they are needed.
+                ours.close()
+                break
+            finally:
+                theirs.close()
             _waiting.append((process, ours))
     os.close(alive)
-    return True
 
 
 def n_forked_ahead() -> int:
@@ -66,7 +90,10 @@ def n_forked_ahead() -> int:
 
 def forked_ahead() -> tuple[BaseProcess, Connection] | None:
     """Return a process that waits, and the pipe to it; None if there is none."""
-    return _waiting.pop() if _waiting else None
+    if not _waiting:
+        return None
+    _working.add(_waiting[-1][0].pid)
+    return _waiting.pop()
 
 
 def end_waiting() -> None:
@@ -74,10 +101,19 @@ def end_waiting() -> None:
 
     Note: they have copies of all files that the driver had open, of its pipes, too.
     """
+    ended = [process for process, _ in _waiting]
     while _waiting:
         process, pipe = _waiting.pop()
         pipe.close()
         process.kill()
+    for process in ended:
+        process.join(0.2)
+        if not process.is_alive():
+            process.close()
+    _working.intersection_update(child.pid for child in multiprocessing.active_children())
+    if not _working:
+        while _driver_ends:
+            os.close(_driver_ends.pop())
 
 
 def _wait_for_work(pipe: Connection, alive: int, others: Sequence[Connection]) -> None:
