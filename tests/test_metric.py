@@ -350,3 +350,21 @@ def test_outputs_have_the_names_of_the_inputs():
     assert metric.get_feature_names_out().tolist() == list(frame.columns)
     out = metric.set_output(transform="pandas").transform(frame)
     assert list(out.columns) == list(frame.columns)
+
+
+@pytest.mark.parametrize(
+    ("gamma", "weight"), [(1.0, 1.0), (1.0, 1e3), (1e-80, 1.0), (1e-42, 1.0), (1e-8, 1e8)]
+)
+def test_leave_one_out_scores_in_single_precision(gamma, weight, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, :1] + 0.3 * rng.normal(size=(60, 1)) > 0, 1.0, -1.0)
+    gram = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=-1))
+    weights = np.ones(60)
+    weights[7] = weight
+    double = factorise(gram, gamma, weights).leave_one_out(y, gamma)
+    monkeypatch.setattr("polychotomy.machines.lssvm.solve.MOST_ROWS_IN_DOUBLE", 5)
+    single = factorise(gram, gamma, weights).leave_one_out(y, gamma)
+    np.testing.assert_allclose(single, double, atol=1e-4)
+    if weight != 1e3:  # at the limit
+        assert np.array_equal(single, double) == (gamma != 1.0)

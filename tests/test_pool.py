@@ -331,3 +331,12 @@ NOT_REPETITIONS = {"check_sample_weight_equivalence_on_dense_data": "leave-one-o
 )
 def test_sklearn_checks(estimator, check):
     check(estimator)
+
+
+def test_names_of_members_are_those_that_were_fitted(monkeypatch):
+    monkeypatch.setattr("polychotomy.ensemble.pool.MANY_ROWS", 100)
+    X, y = load_wine(return_X_y=True)
+    pool = pc.PolychotomyPool(budget=None)
+    assert "svm" in pool.member_names()
+    pool.fit(X, y)
+    assert pool.member_names() == list(pool.members_)

@@ -341,3 +341,9 @@ def test_parquet_columns_have_the_names_that_the_file_has():
     assert list(table.X) == ["0"]
     named = frame.rename(columns=str).set_index("kind")
     assert read_table(io.BytesIO(parquet(named)), "kind").y.tolist() == list("abab")
+
+
+@pytest.mark.parametrize("most_rows", [0, -3, 2.5, True])
+def test_a_number_of_rows_is_checked(most_rows):
+    with pytest.raises(ValueError, match="most_rows must be a whole number of at least 1"):
+        read_table(io.BytesIO(b"a,kind\n1,x\n2,y\n"), "kind", most_rows=most_rows)

@@ -84,7 +84,7 @@ class AllTogetherSVC(LandmarkScores, ClassifierMixin, BaseEstimator):
     tol : float, default=1e-2
         For "weston_watkins" the largest error of a score of a training row, where the margin is 2.
         For "crammer_singer" a tenth of it is the tolerance of `LinearSVC`, which bounds no error.
-    max_iter : int, default=2000
+    max_iter : int, default=10000
         The largest number of passes over the rows.
     random_state : int or RandomState, default=None
         The seed of the landmarks and of the order of the rows; None is 0.
@@ -140,7 +140,7 @@ class AllTogetherSVC(LandmarkScores, ClassifierMixin, BaseEstimator):
         landmarks: int = 1000,
         landmark_choice: str = "pivoted_cholesky",
         tol: float = 1e-2,
-        max_iter: int = 2000,
+        max_iter: int = 10_000,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.datasets import load_wine
 from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
 import polychotomy as pc
@@ -488,6 +489,8 @@ ALL_AT_ONCE = [
     pc.TwoStepSearchCV(pc.PolychotomyClassifier()),
     pc.TemperedClassifier(pc.PolychotomyClassifier()),
     pc.LSSVM(landmarks=9),
+    pc.decisions.CostClassifier(pc.ProbabilisticSVC(), "macro_f1"),
+    pc.decisions.PredictionSets(pc.ProbabilisticSVC()),
 ]
 
 
@@ -502,3 +505,5 @@ def test_estimators_that_need_all_rows_say_so(estimator):
 def test_blocks_are_no_array():
     with pytest.raises(TypeError, match="Predict block by block"):
         pipe().fit(X, Y).predict(cut([50], X, Y))
+    with pytest.raises(TypeError, match=r"scale them on the way with blocks\.transformed"):
+        make_pipeline(StandardScaler(), pipe()).fit(cut([50], X, Y))

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.datasets import load_iris
 
+import polychotomy as pc
 from polychotomy import Context, Margins, OneVsOne, OneVsRest, ShrunkSoftMax
 
 from .twins import few
@@ -179,3 +181,10 @@ def test_a_slope_alone_minimises_the_penalised_likelihood():
     np.testing.assert_allclose(fitted.weights_[:, 0] * size, found.x[0], atol=1e-5)
     assert not fitted.weights_[:, 1].any()
     assert not ShrunkSoftMax("alone").fits(OneVsOne().build(4))
+
+
+def test_shared_slopes_are_refused_for_pairs_in_words_that_are_true():
+    X, y = load_iris(return_X_y=True)
+    decoder = pc.ShrunkSoftMax("alone")
+    with pytest.raises(ValueError, match=r"'alone'.* is for other codes"):
+        pc.PolychotomyClassifier(pc.LSSVM(), "one_vs_one", decoder=decoder).fit(X, y)

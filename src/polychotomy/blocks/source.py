@@ -237,9 +237,10 @@ class RowBlocks:
 
     def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
         raise TypeError(
-            "Blocks of rows are no array. Predict block by block, as in "
-            "[model.predict(block.X) for block in blocks.blocks()]; only the fit of "
-            "PolychotomyClassifier(LSSVM(landmarks=1000)) takes all blocks."
+            "Blocks of rows are no array. Only the fit of "
+            "PolychotomyClassifier(LSSVM(landmarks=1000)) takes all blocks; scale them on the way "
+            "with blocks.transformed(scaler.transform). Predict block by block, as in "
+            "[model.predict(block.X) for block in blocks.blocks()]."
         )
 
     def _incoming(self) -> Iterator[Any]:

@@ -234,7 +234,7 @@ def _checked_matrix(matrix: ArrayLike) -> SignArray:
             "A code matrix has one row per class (at least two) and one column per binary "
             f"problem (at least one); got an array of shape {values.shape}."
         )
-    # Nobody can change a read-only array that has its own memory.
+    # A read-only array that has its own memory is taken as it is: own codes make such arrays.
     own = values.flags.writeable or not values.flags.owndata
     with np.errstate(invalid="ignore"):
         matrix_ = values.astype(np.int8, order="C", copy=own)

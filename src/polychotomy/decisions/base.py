@@ -11,6 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
+from ..blocks.as_blocks import labels_given
 from ..core.answers import ProbabilityAnswers
 from ..core.diagram import Diagram, side_by_side
 from ..core.state import MAX_FEATURES, Field, IsA, Labels, Names, Sizes, Whole, require
@@ -35,7 +36,7 @@ class DecisionClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin
     estimator_: Any
     classes_: NDArray[Any]
 
-    def fit(self, X: Any, y: ArrayLike, **params: Any) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None, **params: Any) -> Self:
         """Fit the classifier, and learn the rule where it is learned.
 
         Parameters
@@ -53,6 +54,7 @@ class DecisionClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin
         self : object
             Itself.
         """
+        y = labels_given(self, X, y)
         before = dict(self.__dict__)
         try:
             rows = training_rows(self, X, y, params)

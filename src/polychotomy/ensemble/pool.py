@@ -202,13 +202,13 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         pools : dict of PolychotomyPool
             The parts, fitted.
         """
-        names = self.member_names()
+        names = self._names()
         for key, part in parts.items():
-            if names[: len(part.member_names())] != part.member_names():
+            if names[: len(part._names())] != part._names():
                 raise ValueError(f"The members of {key!r} are not the first ones of this pool.")
         fitted, rows = self._fit_members(X, y, sample_weight)
         for part in parts.values():
-            own = [one for one in fitted if one.name in part.member_names()]
+            own = [one for one in fitted if one.name in part._names()]
             part.classes_, part.dropped_ = self.classes_, []
             for name in ("n_features_in_", "feature_names_in_"):
                 if hasattr(self, name):
@@ -237,7 +237,12 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         return self._together(p)
 
     def member_names(self) -> list[str]:
-        """Return the names of the members, before any is skipped."""
+        """Return the names of the members, with those that were skipped."""
+        if hasattr(self, "members_"):
+            return [*self.members_, *self.dropped_]
+        return self._names()
+
+    def _names(self) -> list[str]:
         return [name for name, _ in self._named_members()]
 
     def _fit_members(

@@ -123,9 +123,12 @@ def check_together(parts: Parts, codebook: Codebook) -> None:
         fitting = [
             key for key, other in sorted(parts_of("decoder").items()) if other().fits(codebook)
         ]
+        what = f"The decoder {name} is for {' or '.join(sorted(decoder.codes))} codes"
+        if codebook.name in decoder.codes:  # but not as it is configured
+            what = f"The decoder {decoder!r} is for other codes"
         raise ValueError(
-            f"The decoder {name} is for {' or '.join(sorted(decoder.codes))} codes, but the code "
-            f"is {codebook.name}. For this code choose the decoder {listed(fitting)}."
+            f"{what}, but the code is {codebook.name}. For this code choose the decoder "
+            f"{listed(fitting)}."
         )
     _check_tempering(parts)
     if "likelihoods" in decoder.needs and parts.machine.has_likelihood:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.checks import suggestion
+from ..core.checks import suggestion, whole_number
 from ..core.types import FloatArray, IntArray
 from ._aside import SetAside
 from ._columns import interpreted
@@ -143,6 +143,8 @@ def read_table(
     >>> table.y
     array(['a', 'b', 'a', 'b'], dtype='<U1')
     """
+    if most_rows is not None:
+        most_rows = whole_number(most_rows, "most_rows", 1)
     options: dict[str, Any] = {"drop": drop, "keep": keep, "category": category, "text": text}
     with open_table(source) as file:
         check_target(file, target)

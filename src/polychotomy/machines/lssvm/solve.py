@@ -31,8 +31,9 @@ SMALL_RESIDUAL = 1e-12
 MAX_REFINEMENTS = 4
 # With more rows and a ridge of at least this share of their number, which bounds the eigenvalues,
 # single precision takes half the time. Scores then have relative errors of about 1e-3, and those
-# of which only the diagonal of the inverse is single, about 1e-5.
-MOST_ROWS_IN_DOUBLE, SAFE_RIDGE = 900, 1e-5
+# of which only the diagonal of the inverse is single, about 1e-5. Larger ridges leave its range,
+# and a row with so many times the median weight takes digits from the others.
+MOST_ROWS_IN_DOUBLE, SAFE_RIDGE, LARGEST_IN_SINGLE, LARGEST_WEIGHT = 900, 1e-5, 1e6, 1e3
 
 
 @stored("fitted.lssvm_solution")
@@ -164,7 +165,7 @@ class Factor:
         targets = check_targets(targets, self.n_rows)
         # not refined, so that numerator and denominator have the same ridge
         coefficients, _ = self._solve_once(targets)
-        single = is_safe_in_single(self.n_rows, self.ridge)
+        single = is_safe_in_single(self.centring, self.ridge)
         diagonal = squared_inverse(self.triangle.astype(np.float32) if single else self.triangle)
         applied = cho_solve((self.triangle, True), self.centring.mirror[1:], check_finite=False)
         p = self.centring.inverse_diagonal(diagonal, applied)
@@ -271,9 +272,14 @@ def factorise(
     return Factor(centring, triangle, ridge)
 
 
-def is_safe_in_single(n_rows: int, ridge: float) -> bool:
+def is_safe_in_single(centring: Centring, ridge: float) -> bool:
     """Whether single precision is both much faster and precise enough for a matrix and ridge."""
-    return n_rows > MOST_ROWS_IN_DOUBLE and ridge >= SAFE_RIDGE * n_rows
+    n_rows, weights = centring.n_rows, centring.root_weights**2
+    return (
+        n_rows > MOST_ROWS_IN_DOUBLE
+        and SAFE_RIDGE * n_rows <= ridge <= LARGEST_IN_SINGLE
+        and bool(weights.max() <= LARGEST_WEIGHT * np.median(weights))
+    )
 
 
 def squared_inverse(triangle: NDArray[Any]) -> FloatArray:

@@ -87,8 +87,7 @@ class UnitOutPath:
     def _factor(self, gamma: float) -> tuple[FloatArray, float]:
         """Return the Cholesky factor at a gamma, and the ridge that was factorised."""
         ridge = max(float(self.centring.ridge(gamma)), self.centring.floor)
-        n_rows = len(self.targets)
-        single = is_safe_in_single(n_rows, ridge)
+        single = is_safe_in_single(self.centring, ridge)
         while True:
             matrix: NDArray[Any] = self.matrix.astype(
                 np.float32 if single else np.float64, order="F"
