@@ -27,6 +27,7 @@ from polychotomy.compare._candidates import choose
 from polychotomy.compare._classes import settle_classes
 from polychotomy.compare._judging import HeldOut, Judged, Level
 from polychotomy.compare._peers import Conditions
+from polychotomy.compare._report import MOST_PANELS, _panels_left
 from polychotomy.compare._schedule import Schedule, common_splits, sizes
 from polychotomy.compare._splits import periods, rounds, stratified_order
 from polychotomy.core.progress import work_progress
@@ -415,10 +416,25 @@ def test_importance_and_slices_find_the_column():
     assert len({point["rows"] for point in found.curve}) == 3
     page = html_report(found, "made", X=table.X)
     brief = html_report(found, "made", X=table.X, until=0.0)
-    assert 'id="reliability"' not in brief
+    left_out = "There was no time to draw the reliability of the classes: allow more with --time."
+    assert '<section id="reliability">' in brief
+    for sentence in (left_out, "There was no time to draw the ranking: allow more with --time."):
+        assert sentence in brief
+        assert sentence not in page
     assert len(brief) < len(page)
     for section in ("classes", "inputs", "curve", "slices"):
         assert f'<section id="{section}">' in page
+
+
+def test_a_page_says_which_panels_there_was_no_time_for():
+    # Without the panel of the predicted class: -1 if not even that was drawn.
+    none = "There was no time to draw the reliability of the classes: allow more with --time."
+    assert _panels_left(3, -1) == _panels_left(3, 0) == none
+    assert _panels_left(3, 1).startswith("The one of 3 classes with the largest")
+    assert _panels_left(3, 2).startswith("The 2 of 3 classes with the largest")
+    assert _panels_left(3, 2).endswith("There was no time to draw more: allow more with --time.")
+    assert _panels_left(3, 3) == ""
+    assert "no time" not in _panels_left(MOST_PANELS + 1, MOST_PANELS)
 
 
 def test_a_fitted_method_is_that_of_the_pipeline():

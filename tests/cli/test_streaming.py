@@ -9,7 +9,7 @@ from polychotomy.blocks.first_reading import hashed
 from polychotomy.cli import _streaming, comparisons, main
 from polychotomy.execution.deadline import Clock
 from polychotomy.persistence import describe
-from polychotomy.tables import _streamed, _table, read_table, stream_table
+from polychotomy.tables import _sample, _streamed, _table, read_table, stream_table
 from polychotomy.tables._streamed import n_fields
 
 
@@ -148,6 +148,55 @@ def test_a_sample_of_a_column_that_turns_out_to_be_words(frame, tmp_path):
     table = read_table(str(tmp_path / "big.csv"), "kind", most_rows=899)
     assert table.X["width"].dtype.kind == "f"
     assert table.X["width"].to_numpy()[table.rows == 896] == 1.5
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_reading_does_not_begin_again_without_time(tmp_path, monkeypatch, decimal):
+    """Sorted by class, with a word in the third piece of four: all that was read is kept."""
+    width = pd.Series(np.arange(520) / 4 + 0.25)
+    words = width.astype(str).str.replace(".", decimal)
+    words[300] = f"1{decimal}5 kg"
+    height, kind = np.arange(520) % 50, np.repeat([*"abcd"], 130)
+    wide = pd.DataFrame({"width": words, "height": height, "kind": kind})
+    wide.to_csv(tmp_path / "big.csv", index=False, sep=";")
+    monkeypatch.setattr(_table, "PIECE_ROWS", 130)
+
+    def read(times, until):
+        times = iter(times)
+        monkeypatch.setattr(_sample, "perf_counter", lambda: next(times))
+        return read_table(str(tmp_path / "big.csv"), "kind", most_rows=520, until=until)
+
+    # Time is up after the third piece, which is kept; or three pieces more would take too long.
+    some = read([0, 1, 2, 9], until=5)
+    assert "390 of its first 390 rows" in some.notes[1]
+    whole = read([0, 1, 2, 3, 4], until=5)
+    again = read([0, 1, 2, 3, *range(3, 8)], until=10)
+    expected = width.to_numpy().copy()
+    expected[300] = 1.5
+    for table, n_rows in ((some, 390), (whole, 520), (again, 520)):
+        assert table.y.tolist() == kind[:n_rows].tolist()
+        assert table.X["width"].tolist() == expected[:n_rows].tolist()
+        assert table.X["height"].tolist() == height[:n_rows].tolist()
+
+
+@pytest.mark.parametrize("piece_rows", [130, 2000])
+def test_a_sample_keeps_rows_of_rare_classes(tmp_path, monkeypatch, piece_rows):
+    kinds = np.array(["cat", "dog"])[np.arange(2000) % 2].astype(object)
+    kinds[40::70], kinds[[7, 1900]], kinds[3] = "owl", "yak", None
+    pd.DataFrame({"x": np.arange(2000) % 77, "kind": kinds}).to_parquet(tmp_path / "big.parquet")
+    monkeypatch.setattr(_table, "PIECE_ROWS", piece_rows)
+    table = read_table(str(tmp_path / "big.parquet"), "kind", most_rows=200)
+    order = np.argsort(hashed(np.arange(2000)))
+    first = set(order[:200].tolist())
+    expected = first | {7, 1900} | set([row for row in order if kinds[row] == "owl"][:20])
+    assert table.rows.tolist() == sorted(row + 1 for row in expected if kinds[row])
+    assert table.y.tolist() == [kinds[row - 1] for row in table.rows]
+    said = f"200 of its 2,000 rows, drawn at random, and {len(expected - first)} more so that"
+    assert said in table.notes[0]
+    # Rows of each of so many classes would be too many.
+    table = read_table(str(tmp_path / "big.parquet"), "kind", most_rows=100)
+    assert table.rows.tolist() == sorted(row + 1 for row in order[:100].tolist() if kinds[row])
+    assert "rare ones have few rows here, or none" in table.notes[0]
 
 
 def test_compare_draws_rows_of_a_large_table(frame, tmp_path, monkeypatch, capfd):

@@ -82,7 +82,7 @@ def html_report(
     panels = [] if curves is None else _panels(curves, labels, Markup, until)
     page |= {
         "panels": panels,
-        "panels_left": _panels_left(len(labels), len(panels) - 1),
+        "panels_left": "" if curves is None else _panels_left(len(labels), len(panels) - 1),
         "script": Markup(script),
         # The page allows this script and no other.
         "script_hash": b64encode(sha256(script.encode()).digest()).decode(),
@@ -108,6 +108,7 @@ def _page(comparison: MethodComparison, markup: Any, until: float | None) -> dic
     pairs = comparison.hard_pairs()
     written = len(labels) <= MOST_WRITTEN
     titles = {name: one.title for name, one in comparison.candidates.items()}
+    chart = None if _is_over(until) else markup(_chart(comparison))
     return {
         "titles": titles,
         "margin": f"{comparison.margin:.4f}",
@@ -115,7 +116,7 @@ def _page(comparison: MethodComparison, markup: Any, until: float | None) -> dic
         "winner": titles[comparison.recommended],
         "reasons": comparison.reasons,
         "protocol": comparison.protocol,
-        "chart": "" if _is_over(until) else markup(_chart(comparison)),
+        "chart": chart,
         "rows": [_row(row) for row in comparison.rows],
         "groups": [group for group in comparison.groups if len(group) > 1],
         "confusion": _confusion(comparison, labels) if written else None,
@@ -197,9 +198,14 @@ def _is_over(until: float | None) -> bool:
 
 
 def _panels_left(n_classes: int, n_drawn: int) -> str:
-    if n_drawn >= n_classes or n_drawn < 0:
+    """Say which classes have no panel; the panel of the predicted class is not counted."""
+    if n_drawn >= n_classes:
         return ""
+    if n_drawn < 1:
+        return "There was no time to draw the reliability of the classes: allow more with --time."
     words = f"The {n_drawn} of {n_classes} classes with the largest calibration error are shown."
+    if n_drawn == 1:
+        words = f"The one of {n_classes} classes with the largest calibration error is shown."
     if n_drawn < MOST_PANELS:
         words += " There was no time to draw more: allow more with --time."
     return words

@@ -119,7 +119,8 @@ def read_table(
         Use rows that occur several times, class and all, only once.
     most_rows : int, default=None
         Draw so many rows at random, the same ones every time; all rows by default. The table is
-        read piece by piece, and only these rows are kept in memory.
+        read piece by piece, and only these rows are kept in memory. A class that has fewer than 20
+        rows among them keeps more, up to 20, unless there are very many classes; a note says so.
     until : float, default=None
         With `most_rows`: draw them from what has been read at this moment, by `time.perf_counter`.
 
@@ -155,7 +156,8 @@ def read_table(
         if most_rows is None:
             frame = file.read(words)
         else:
-            drawn = sampled(file, most_rows, words, PIECE_ROWS, until)
+            classes = target if bins is None else None
+            drawn = sampled(file, most_rows, words, PIECE_ROWS, until, classes)
             frame = drawn.frame
     table = table_of_frame(
         frame,
