@@ -388,13 +388,16 @@ class Schedule:
         """Return the next size, and the groups that go on to it, the best first.
 
         All of them go on to all rows if there is time. Otherwise the best few do, to the largest
-        size for which at least two of them have time; if there is none, the best one alone.
+        size for which at least two of them have time; or else the best of those that have time,
+        which with many more rows may well be better than the best of all are now; or else the best
+        one alone.
         """
         level, left = Level(self.sizes[place]), self.clock.left()
         ranked = sorted(done, key=lambda group: self._best_nll(group, level))
         if left is None:
             return place + 1, ranked
         best_alone: tuple[int, list[list[Candidate]]] | None = None
+        fast: tuple[int, list[list[Candidate]]] | None = None
         for larger in range(len(self.sizes) - 1, place, -1):
             expected = [self.expected(group, level, self.sizes[larger]) for group in ranked]
             splits = self.n_splits if larger + 1 == len(self.sizes) else 1
@@ -407,9 +410,11 @@ class Schedule:
             ]
             if sum(rank < BEST_FEW for rank in able) >= 2:
                 return larger, [ranked[rank] for rank in able[:BEST_FEW]]
+            if fast is None and len(able) >= 2 and able[0] < BEST_FEW:
+                fast = larger, [ranked[rank] for rank in able[:BEST_FEW]]
             if best_alone is None and able[:1] == [0]:
                 best_alone = larger, ranked[:1]
-        return best_alone or (place + 1, [])
+        return fast or best_alone or (place + 1, [])
 
     def expected(self, group: Sequence[Candidate], level: Level, rows: int) -> float:
         """Return how long a group will take with more rows, by what it took at a level."""
