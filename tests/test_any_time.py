@@ -133,6 +133,22 @@ def judged(plan, nll, seconds):
     return call.argument
 
 
+def test_fast_methods_go_on_where_the_best_have_no_time():
+    names = ["POOL", "TKLR", "PSVC", "LSL", "logistic"]
+    groups = [choose([name]) for name in names]
+    plan = schedule(groups=groups, sizes=[1000, 4000, 16000, 43500], clock=Clock(60.0), n_workers=1)
+    # Three of the best four would take longer with 4,000 rows than there is time.
+    figures = {"POOL": (0.8, 20.0), "TKLR": (0.9, 20.0), "PSVC": (0.95, 20.0)}
+    figures |= {"LSL": (1.0, 0.1), "logistic": (1.5, 0.05)}
+    for name in names:
+        assert judged(plan, *figures[name]).names == (name,)
+    further = [judged(plan, 0.5, 0.1) for _ in range(2)]
+    assert [(task.names, task.level.rows) for task in further] == [
+        (("LSL",), 43500),
+        (("logistic",), 43500),
+    ]
+
+
 def test_what_remains_is_reckoned_from_what_was_done():
     plan = schedule()
     judged(plan, 0.5, 4.0)
