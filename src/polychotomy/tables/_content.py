@@ -115,7 +115,7 @@ class Content:
             words = np.array([_moment(value) for value in self.numbers.tolist()], dtype=object)
         else:
             words = self.numbers.astype(object)
-            words = np.array([_word(value) for value in words.tolist()], dtype=object)
+            words = np.array([word_of(value) for value in words.tolist()], dtype=object)
         codes, texts = pandas_module().factorize(words)
         codes = np.where(self.present, codes, -1)
         return _without_unused(Content(self.name, codes=codes, texts=texts, markers=self.markers))
@@ -220,7 +220,7 @@ def _stripped(distinct: list[Any]) -> tuple[list[str], list[int] | None]:
     try:
         texts = [text.strip() for text in distinct]
     except AttributeError:  # numbers or other objects, of a data frame
-        texts = [_word(value) for value in distinct]
+        texts = [word_of(value) for value in distinct]
     if len(set(texts)) == len(texts):
         return texts, None
     fewer = list(dict.fromkeys(texts))
@@ -268,7 +268,8 @@ def _numeric(markers: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
     return tuple((text, value) for text, value in found if value == value)
 
 
-def _word(value: Any) -> str:
+def word_of(value: Any) -> str:
+    """Return a value as a word."""
     # Whole numbers look the same whether other rows of the column miss a value or not.
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
