@@ -1,5 +1,6 @@
 """Reading tables and finding out what their columns hold."""
 
+import gzip
 import io
 
 import numpy as np
@@ -341,3 +342,17 @@ def test_parquet_columns_have_the_names_that_the_file_has():
     assert list(table.X) == ["0"]
     named = frame.rename(columns=str).set_index("kind")
     assert read_table(io.BytesIO(parquet(named)), "kind").y.tolist() == list("abab")
+
+
+@pytest.mark.parametrize("rows", [3, 20_000])
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_line_with_another_encoding_is_named(rows, packed):
+    # With 20,000 rows, the line is behind those that are looked at to find the format.
+    content = "\ufeffn;kind\n" + "1;größer\n2;kleiner\n" * rows
+    content = content.encode() + b"5 \x80;\xdf\n"
+    file = io.BytesIO(gzip.compress(content, 1) if packed else content)
+    line = (
+        f"begins as utf-8, but line {2 * rows + 2} has the byte 0x80, .* save the file as UTF-8"
+    )
+    with pytest.raises(TableError, match=f"mixes several encodings: it {line}"):
+        read_table(file, "kind")

@@ -73,7 +73,10 @@ def find_dialect(stream: BinaryIO, name: str, packed: str = "") -> Dialect:
     with damage_of_packed_named(name):
         encoding = _encoding(unpacked(stream, packed), name)
     text = io.TextIOWrapper(unpacked(stream, packed), encoding=encoding, newline="")
-    sample = _sample(text, name)
+    try:
+        sample = _sample(text, name)
+    except UnicodeDecodeError:
+        raise mixed_encodings(stream, name, packed, encoding) from None
     text.detach()
     separator = _separator(sample)
     rows = _fields(sample, separator)
@@ -84,6 +87,23 @@ def find_dialect(stream: BinaryIO, name: str, packed: str = "") -> Dialect:
     typed = _typed(rows[1:], len(header))
     first_rows = tuple(tuple(map(str.strip, row)) for row in rows[1:ROWS_ABOVE_HEADER])
     return Dialect(packed, encoding, separator, decimal, sure, header, typed, first_rows)
+
+
+def mixed_encodings(stream: BinaryIO, name: str, packed: str, encoding: str) -> TableError:
+    """Return the error for a file that does not have one encoding, with the line that shows it."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    plain = encoding.removesuffix("-sig")
+    begins = "begins as" if encoding in MARKS.values() else "looks like"
+    for number, line in enumerate(unpacked(stream, packed), 1):
+        try:
+            decoder.decode(line)
+        except UnicodeDecodeError as error:
+            wrong = error.object[error.start : error.start + 1].hex()
+            return TableError(
+                f"{name} mixes several encodings: it {begins} {plain}, but line {number} has "
+                f"the byte 0x{wrong}, which is none of its letters; save the file as UTF-8."
+            )
+    return TableError(f"{name} mixes several encodings; save it as UTF-8.")
 
 
 def looks_like_data(header: tuple[str, ...]) -> bool:
