@@ -3,6 +3,7 @@
 import gc
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from polychotomy.compare import (
     tuned_pipeline,
 )
 from polychotomy.compare import _candidates as table
+from polychotomy.compare._judging import Level
 from polychotomy.compare._ranking import holm, standard_error
 from polychotomy.compare._splits import rounds as _rounds
 from polychotomy.execution.deadline import OutOfTime, deadline
@@ -125,6 +127,20 @@ def test_a_pool_within_one_standard_error_is_recommended(quick, C, expected):
     assert ("is within one standard error of the least" in text) == (expected == "POOL")
     alone = compare_methods(X, Y, ["twin", "POOL"], n_splits=1)
     assert alone.recommended == alone.rows[0]["method"]
+
+
+def test_what_more_time_would_do_is_what_was_short(quick):
+    found = compare_methods(X, Y, ["good"], n_splits=2)
+    rows = found.most_rows
+    said = {}
+    for level in (Level(rows), Level(rows, tuned=False), Level(rows - 10)):
+        words = " ".join(replace(found, level=level).reasons)
+        said[level] = words.partition("More time would ")[2].partition(": --time.")[0]
+    assert list(said.values()) == [
+        "",
+        "tune the methods, and judge them on more splits",
+        "judge the best methods on more rows",
+    ]
 
 
 def test_one_split_says_that_nothing_is_sure(quick):

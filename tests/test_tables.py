@@ -1,5 +1,6 @@
 """Reading tables and finding out what their columns hold."""
 
+import gzip
 import io
 
 import numpy as np
@@ -347,3 +348,15 @@ def test_parquet_columns_have_the_names_that_the_file_has():
 def test_a_number_of_rows_is_checked(most_rows):
     with pytest.raises(ValueError, match="most_rows must be a whole number of at least 1"):
         read_table(io.BytesIO(b"a,kind\n1,x\n2,y\n"), "kind", most_rows=most_rows)
+
+
+@pytest.mark.parametrize("rows", [3, 20_000])
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_line_with_another_encoding_is_named(rows, packed):
+    # With 20,000 rows, the line is behind those that are looked at to find the format.
+    content = "\ufeffn;kind\n" + "1;größer\n2;kleiner\n" * rows
+    content = content.encode() + b"5 \x80;\xdf\n"
+    file = io.BytesIO(gzip.compress(content, 1) if packed else content)
+    line = f"begins as utf-8, but line {2 * rows + 2} has the byte 0x80, .* save the file as UTF-8"
+    with pytest.raises(TableError, match=f"mixes several encodings: it {line}"):
+        read_table(file, "kind")

@@ -226,6 +226,18 @@ def test_compare_within_a_budget(commands, small):
     assert f"{found['splits']} of the 900 planned" in found["protocol"]
 
 
+def test_fit_says_once_what_to_do_about_a_class_of_one_row(commands):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"u": rng.normal(size=41), "v": rng.normal(size=41)})
+    frame.assign(kind=["a", "b"] * 20 + ["c"]).to_csv(commands.folder / "lone.csv", index=False)
+    made = commands.run("fit", "lone.csv", "-t", "kind", "-m", "PSVC", "-o", "lone.model")
+    assert made.code == 0, made.err
+    assert "'c' (1 row). --rare drop skips classes" in made.err
+    assert made.err.count("fold") == 1
+    assert "Class 'c': fewer rows than the 5 folds that choose parameters" in made.err
+    assert "stratified" not in made.err
+
+
 def test_fit_without_a_method_takes_the_best_which_is_shown_and_documented(commands, small):
     made = commands.run("fit", small, "-t", "Art", "-m", "PWC_PSVM", "-o", "plain.model")
     assert made.code == 0, made.err

@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    long_form, warnings.formatwarning = warnings.formatwarning, _warning
+    long_form, warnings.formatwarning = warnings.formatwarning, _Warnings()
     try:
         with interrupts_wait_for_imports():
             return _run(given)
@@ -86,8 +86,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.formatwarning = long_form
 
 
-def _warning(message: Warning | str, *_: object, **__: object) -> str:
-    return f"polychotomy: warning: {printable(' '.join(str(message).split()))}\n"
+class _Warnings:
+    """Prints warnings as lines, with the options of the command line.
+
+    Several parts of a method may warn of the same rare classes, each in its own words: what to do
+    about them is said once.
+    """
+
+    def __init__(self) -> None:
+        self.advised = False
+
+    def __call__(self, message: Warning | str, *_: object, **__: object) -> str:
+        from ..compare._notes import note_of
+
+        text = note_of(str(message), "")
+        about_rare = "--rare" in text
+        if about_rare and self.advised:
+            return ""
+        self.advised |= about_rare
+        return f"polychotomy: warning: {printable(text)}\n"
 
 
 def _run(given: list[str]) -> int:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..core.words import counted
 from ._console import tell
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def said(shift: LabelShift) -> str:
     found = shift.shift_
     if found.p_value >= shift.level:
         return (
-            f"no shift of the class frequencies was found in {found.n_rows} rows "
+            f"no shift of the class frequencies was found in {counted(found.n_rows, 'row')} "
             f"(p = {found.p_value:.2g}); the probabilities are for those of the training rows."
         )
     order = np.argsort(-np.abs(shift.frequencies_ - shift.training_frequencies_))[:5]

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..core.words import counted
 from ._console import naming_the_file, print_json, show, tell
 from ._data import Json
 
@@ -126,7 +127,8 @@ def _text(found: dict[str, Any]) -> str:
     some = ", ".join(classes[:MOST_LINES]) + (", ..." if len(classes) > MOST_LINES else "")
     lines = [
         f"method    {found['title']}",
-        f"data      {found['data']}" + (f", {found['rows']} rows" if found["rows"] else ""),
+        f"data      {found['data']}"
+        + (f", {counted(found['rows'], 'row')}" if found["rows"] else ""),
         f"target    {found['target']}: {len(classes)} classes ({some})",
         "columns   "
         + ", ".join(f"{one['name']} ({one['kind']})" for one in found["columns"][:MOST_LINES])

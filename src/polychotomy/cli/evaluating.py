@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..core.words import counted
 from ._console import print_json, show
 from ._data import (
     Data,
@@ -141,7 +142,7 @@ def explain(
             break
         before += len(matched)
     else:
-        raise TableError(f"{data!r} has {before} rows; there is no row {row}.")
+        raise TableError(f"{data!r} has {counted(before, 'row')}; there is no row {row}.")
     dates = {column.name for column in opened.schema.columns if column.kind == "date"}
     values = {key: _plain(value, key in dates) for key, value in one.iloc[0].items()}
     explanation = explain_row(_inside(opened.model), one)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..core.words import counted
 from ._console import print_json, tell
 from ._data import (
     Bins,
@@ -213,7 +214,7 @@ def _write(
         print_json({**facts, "output": output, "columns": types, "notes": notes})
     elif output != "-":
         size, classes = fitted.trained_rows, len(facts["classes"])
-        tell(f"wrote {output}: {name}, {size} rows, {classes} classes.")
+        tell(f"wrote {output}: {name}, {counted(size, 'row')}, {classes} classes.")
 
 
 def _compared(

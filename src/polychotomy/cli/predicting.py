@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..core.words import counted
 from ._adapting import adapted, read_twice
 from ._console import json_text, shown_on_terminal, tell
 from ._data import (
@@ -138,7 +139,7 @@ def predict(
                 writer.write(answers)
     tell_unseen(unseen)
     if output != "-":
-        tell(f"wrote {output}: {count} rows.")
+        tell(f"wrote {output}: {counted(count, 'row')}.")
 
 
 @contextmanager

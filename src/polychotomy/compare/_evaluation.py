@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..core import scores
 from ..core.types import FloatArray, IntArray
-from ..core.words import printable
+from ..core.words import counted, printable
 from ._words import number
 
 # With an order in time, the rows are judged in so many parts.
@@ -92,7 +92,8 @@ class Evaluation:
         if self.periods:
             lines += ["", "in the order of time:", *(_period_line(one) for one in self.periods)]
         if self.unknown:
-            lines.append(f"{self.unknown} rows are of classes that the model does not know.")
+            rows = "1 row is" if self.unknown == 1 else f"{self.unknown:,} rows are"
+            lines.append(f"{rows} of classes that the model does not know.")
         return "\n".join([*lines, "", *self._confusion_lines()])
 
     def _confusion_lines(self) -> list[str]:
@@ -237,6 +238,6 @@ def _standard_errors(
 
 
 def _period_line(period: dict[str, Any]) -> str:
-    words = [f"{period['rows']} rows", f"error {number(period['error'])}"]
+    words = [counted(period["rows"], "row"), f"error {number(period['error'])}"]
     words += [f"nll {number(period['nll'])}"] if period["nll"] is not None else []
     return "  " + ", ".join(words)

@@ -13,6 +13,12 @@ _WORDS = (
         "drop skips them.",
     ),
     (
+        re.compile(r"^Fold \d+ of cv has no training rows of class (.+?)\. Its rows there"),
+        "Class {0}: all its rows are in one of the folds that choose parameters, so that its "
+        "probabilities are less certain. --rare merge joins classes with fewer than 5 rows, --rare "
+        "drop skips them.",
+    ),
+    (
         re.compile(r"^lbfgs failed to converge"),
         "its iterations were ended before they had converged; its figures may be too bad.",
     ),
@@ -32,7 +38,7 @@ def note_of(message: str, methods: str) -> str:
     message : str
         A warning.
     methods : str
-        The methods that it comes from.
+        The methods that it comes from; nothing if that is clear.
 
     Returns
     -------
@@ -49,5 +55,6 @@ def note_of(message: str, methods: str) -> str:
         if found:
             text = words.format(*found.groups())
             # A note about classes is about the data: it is the same for all methods.
-            return text if pattern.groups else f"{methods}: {text}"
-    return f"{methods}: {' '.join(message.split())}"
+            return text if pattern.groups or not methods else f"{methods}: {text}"
+    text = " ".join(message.split())
+    return f"{methods}: {text}" if methods else text

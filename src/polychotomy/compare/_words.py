@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.words import counted
 from ._candidates import BASELINE
 from ._schedule import FAILED
 
@@ -62,8 +63,8 @@ def behind(row: dict[str, Any]) -> str:
 
 def extent(runs: Sequence[HeldOut]) -> str:
     """Return on how many rows and splits a method was judged, in words."""
-    splits = "1 split" if len(runs) == 1 else f"{len(runs)} splits"
-    return f"{runs[0].train_rows:,} rows, {splits}{'' if runs[0].tuned else ', not tuned'}"
+    rows, splits = counted(runs[0].train_rows, "row"), counted(len(runs), "split")
+    return f"{rows}, {splits}{'' if runs[0].tuned else ', not tuned'}"
 
 
 def _useless(row: dict[str, Any]) -> str:
@@ -128,7 +129,7 @@ def _choice(
             f"{start} its {NAMES[key]} on rows it had not seen, {chosen[key]:.4f} ({extent(runs)}; "
             f"a training part has {comparison.most_rows:,} rows), is less than that of "
             f"{best['method']} on the same rows. That has {best[key]:.4f} on "
-            f"{best['train_rows']:,} rows and {best['splits']} splits.",
+            f"{counted(best['train_rows'], 'row')} and {counted(best['splits'], 'split')}.",
             "More time would judge it more thoroughly: --time.",
         ]
     worth = f"; {comparison.worth}" if comparison.worth else ""
@@ -148,8 +149,10 @@ def _choice(
             f"But it is worse than always answering with the shares of the classes, "
             f"{base[key]:.4f}: no method has learned anything from these columns."
         )
-    if comparison.worth:
+    if comparison.level.rows < comparison.most_rows:
         sentences.append("More time would judge the best methods on more rows: --time.")
+    elif not comparison.level.tuned:
+        sentences.append("More time would tune the methods, and judge them on more splits: --time.")
     return sentences
 
 

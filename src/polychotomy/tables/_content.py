@@ -269,6 +269,7 @@ def _numeric(markers: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
 
 
 def word_of(value: Any) -> str:
+    """Return a value as a word."""
     # Whole numbers look the same whether other rows of the column miss a value or not.
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from ._errors import TableError
+from ._numbers import has_decimal
 from ._unpacking import damage_of_packed_named, unpacked
 
 BINARY = (
@@ -47,6 +48,8 @@ class Dialect:
         The character between fields.
     decimal : str
         The decimal point.
+    sure : bool
+        Whether the fields show that it is the decimal point: ``1.234`` does not, ``0.5`` does.
     header : tuple of str
         The names of the columns.
     typed : tuple of bool
@@ -59,6 +62,7 @@ class Dialect:
     encoding: str
     separator: str
     decimal: str
+    sure: bool
     header: tuple[str, ...]
     typed: tuple[bool, ...]
     first_rows: tuple[tuple[str, ...], ...] = ()
@@ -69,16 +73,37 @@ def find_dialect(stream: BinaryIO, name: str, packed: str = "") -> Dialect:
     with damage_of_packed_named(name):
         encoding = _encoding(unpacked(stream, packed), name)
     text = io.TextIOWrapper(unpacked(stream, packed), encoding=encoding, newline="")
-    sample = _sample(text, name)
+    try:
+        sample = _sample(text, name)
+    except UnicodeDecodeError:
+        raise mixed_encodings(stream, name, packed, encoding) from None
     text.detach()
     separator = _separator(sample)
     rows = _fields(sample, separator)
     header = tuple(field.strip() for field in rows[0])
     _check_header(header, rows[1:], name)
     decimal = _decimal(rows[1:], separator)
+    sure = _is_sure(rows[1:], separator, decimal)
     typed = _typed(rows[1:], len(header))
     first_rows = tuple(tuple(map(str.strip, row)) for row in rows[1:ROWS_ABOVE_HEADER])
-    return Dialect(packed, encoding, separator, decimal, header, typed, first_rows)
+    return Dialect(packed, encoding, separator, decimal, sure, header, typed, first_rows)
+
+
+def mixed_encodings(stream: BinaryIO, name: str, packed: str, encoding: str) -> TableError:
+    """Return the error for a file that does not have one encoding, with the line that shows it."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    plain = encoding.removesuffix("-sig")
+    begins = "begins as" if encoding in MARKS.values() else "looks like"
+    for number, line in enumerate(unpacked(stream, packed), 1):
+        try:
+            decoder.decode(line)
+        except UnicodeDecodeError as error:
+            wrong = error.object[error.start : error.start + 1].hex()
+            return TableError(
+                f"{name} mixes several encodings: it {begins} {plain}, but line {number} has "
+                f"the byte 0x{wrong}, which is none of its letters; save the file as UTF-8."
+            )
+    return TableError(f"{name} mixes several encodings; save it as UTF-8.")
 
 
 def looks_like_data(header: tuple[str, ...]) -> bool:
@@ -168,6 +193,18 @@ def _decimal(rows: list[list[str]], separator: str) -> str:
     commas = sum(bool(NUMBER_WITH_COMMA.fullmatch(field)) for field in fields)
     points = sum("." in field and bool(NUMBER.fullmatch(field)) for field in fields)
     return "," if commas > points else "."
+
+
+def _is_sure(rows: list[list[str]], separator: str, decimal: str) -> bool:
+    """Return whether no field shows another decimal point, and some show this one.
+
+    Between commas, a number with a decimal comma is the exception, which needs quotes.
+    """
+    other = "," if decimal == "." else "."
+    fields = [field for row in rows for field in row]
+    if any(has_decimal(field, other) for field in fields):
+        return False
+    return separator == "," or any(has_decimal(field, decimal) for field in fields)
 
 
 def _typed(rows: list[list[str]], width: int) -> tuple[bool, ...]:

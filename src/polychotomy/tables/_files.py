@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ._dialect import Dialect
@@ -36,7 +36,24 @@ class TableFile:
     @property
     def decimal(self) -> str:
         """The decimal point."""
-        return "." if self.dialect is None else self.dialect.decimal
+        return self.own_decimal or "."
+
+    @property
+    def own_decimal(self) -> str:
+        """The decimal point of a text; nothing for other files, whose numbers have none."""
+        return "" if self.dialect is None else self.dialect.decimal
+
+    def with_decimal(self, decimal: str) -> TableFile:
+        """Return the same file; what its fields leave open is decided by a decimal point.
+
+        Parameters
+        ----------
+        decimal : str
+            The decimal point of files like this one, or nothing if it is not known.
+        """
+        if not decimal or self.dialect is None or self.dialect.sure:
+            return self
+        return replace(self, dialect=replace(self.dialect, decimal=decimal))
 
     @property
     def typed(self) -> set[str]:

@@ -153,6 +153,22 @@ def _quickly(texts: NDArray[Any], marks: tuple[str, str] | None) -> Parsed | Non
     return Parsed(values, Style(decimal, thousands, unit or rest.style.unit), tuple(units))
 
 
+def has_decimal(text: str, mark: str) -> bool:
+    """Return whether a text is one number in which the mark can only be the decimal point.
+
+    Examples
+    --------
+    >>> from polychotomy.tables._numbers import has_decimal
+    >>> [has_decimal(text, ",") for text in ("1,5 kg", "-1.234,5", "1,234", "1,234.5", "1,2,3")]
+    [True, True, False, False, False]
+    """
+    if text.count(mark) != 1:
+        return False
+    other = "," if mark == "." else "."
+    core = re.fullmatch(r"[^\d.,]*([\d.,]*\d)(?:[eE][-+]?\d+)?[^\d.,]*", text)
+    return core is not None and re.search(_as_decimal(mark, other), core[1]) is not None
+
+
 def _is_mixed(texts: NDArray[Any]) -> bool:
     """Return whether all are numbers, some with decimal points and some with commas."""
     one, other = _with_style(texts, ".", ",").values, _with_style(texts, ",", ".").values

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Number
 from typing import Any
 
 import numpy as np
 
 from ..core.checks import listed, suggestion
 from ._columns import KINDS, Column
-from ._content import MISSING, Content, content_of
+from ._content import MISSING, Content, content_of, word_of
 from ._dates import DURATION, ISO, is_format, parse_dates, parse_durations
 from ._encoding import MISSING_CATEGORY, encoder
 from ._errors import TableError, frame_of, pandas_module
@@ -37,6 +38,8 @@ class TableSchema:
         The number of classes; 0 if it is not known.
     labels : Labels
         How the fields of the target become classes.
+    decimal : str
+        The decimal point of the file with the training rows; nothing if it is not known.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class TableSchema:
     missing: tuple[str, ...] = MISSING
     n_classes: int = 0
     labels: Labels = field(default_factory=Labels)
+    decimal: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -97,7 +101,7 @@ class TableSchema:
             )
 
     def matched(
-        self, frame: Any, decimal: str = ".", first_row: int = 0, where: str = "The table"
+        self, frame: Any, decimal: str = "", first_row: int = 0, where: str = "The table"
     ) -> tuple[Any, dict[str, list[str]]]:
         """Bring a table into the form that the model was trained on.
 
@@ -108,7 +112,7 @@ class TableSchema:
         frame : DataFrame
             The table.
         decimal : str
-            The decimal point of numbers that are strings.
+            The decimal point of numbers that are strings; that of the training rows by default.
         first_row : int
             The number of its first row in the file, for messages.
         where : str
@@ -125,13 +129,17 @@ class TableSchema:
         found: dict[str, Any] = {}
         unseen: dict[str, list[str]] = {}
         for column in self.columns:
-            content = content_of(frame[column.name], self.missing)
-            values = _VALUES[column.kind](content, column, decimal)
+            point = column.decimal or decimal or self.decimal or "."
+            given = frame[column.name]
+            given = _with_commas(given) if point == "," and column.kind == "number" else given
+            content = content_of(given, self.missing)
+            values = _VALUES[column.kind](content, column, point)
             wrong = _wrong(content, values) if column.kind in ("number", "date") else None
             if wrong is not None:
+                place, text = wrong
                 raise TableError(
-                    f"{where} has {wrong[1]!r} in column {column.name!r}, row "
-                    f"{first_row + wrong[0] + 1}, where the model needs {_needs(column)}."
+                    f"{where} has {text!r} in column {column.name!r}, row {first_row + place + 1}, "
+                    f"where the model needs {_needs(column, text, point)}."
                 )
             found[column.name] = values
             if column.kind == "category":
@@ -140,7 +148,7 @@ class TableSchema:
                     unseen[column.name] = sorted(new)
         return frame_of(found, len(frame)), unseen
 
-    def true_labels(self, values: Any, classes: Any, decimal: str = ".") -> Any:
+    def true_labels(self, values: Any, classes: Any, decimal: str = "") -> Any:
         """Return the classes of labelled rows, as the model names them.
 
         Parameters
@@ -150,7 +158,7 @@ class TableSchema:
         classes : array-like
             The classes that the model knows.
         decimal : str
-            The decimal point of numbers that are strings.
+            The decimal point of numbers that are strings; that of the training rows by default.
 
         Returns
         -------
@@ -158,7 +166,8 @@ class TableSchema:
         """
         content = content_of(values, ())
         if self.labels.edges:
-            words = class_labels(content, decimal, labels=self.labels).astype(object)
+            point = decimal or self.decimal or "."
+            words = class_labels(content, point, labels=self.labels).astype(object)
         elif self.labels.merge_spellings:
             known = {spelling(str(label)): str(label) for label in classes}
             texts = content.as_texts()
@@ -176,6 +185,8 @@ class TableSchema:
             "columns": columns,
             "missing": list(self.missing),
         }
+        if self.decimal:
+            stored["decimal"] = self.decimal
         if self.labels.edges:
             stored["edges"] = list(self.labels.edges)
         if self.labels.merge_spellings:
@@ -201,15 +212,16 @@ class TableSchema:
             missing = tuple(stored.get("missing", EARLIER_MISSING))
             target = stored["target"]
             labels = _stored_labels(stored)
+            decimal = stored.get("decimal", "")  # unknown in files of earlier versions
         except (KeyError, TypeError, AttributeError):
-            columns, missing, target, labels = (), (), None, Labels()
+            columns, missing, target, labels, decimal = (), (), None, Labels(), ""
         plain = isinstance(target, str) and all(isinstance(text, str) for text in missing)
-        if not plain or not columns:
+        if not plain or not columns or decimal not in ("", ".", ","):
             raise TableError(
                 "This model file does not say which columns it was trained on; make it with "
                 "`polychotomy fit`."
             )
-        return cls(target, columns, missing, labels=labels)
+        return cls(target, columns, missing, labels=labels, decimal=decimal)
 
 
 def _stored_labels(stored: Mapping[str, Any]) -> Labels:
@@ -237,19 +249,30 @@ def _stored_column(each: Mapping[str, Any]) -> Column:
     return Column(name, kind, tuple(categories), unit=unit, decimal=decimal, format=format_)
 
 
+def _with_commas(values: Any) -> Any:
+    """Return a column with the numbers among its texts written as these, with decimal commas."""
+    if values.dtype != object:
+        return values
+    return values.map(
+        lambda one: word_of(one).replace(".", ",") if isinstance(one, Number) else one,
+        na_action="ignore",
+    )
+
+
 def _numbers(content: Content, column: Column, decimal: str) -> Any:
     if content.numbers is not None:
         return content.numbers if not content.moments else np.full(content.n_rows, np.inf)
     if column.format == DURATION:
         lengths = parse_durations(content.texts)
         return content.spread(np.full(len(content.texts), np.nan) if lengths is None else lengths)
-    point = column.decimal or decimal
-    parsed = parse_numbers(content.texts, point, sure=True)
+    parsed = parse_numbers(content.texts, decimal, sure=True)
     allowed = {column.unit} if column.unit in ("%", "‰") else {"", column.unit}
     if allowed.issuperset(parsed.units):
         return content.spread(parsed.values)
     # Text by text, to find those with another unit.
-    alone = [parse_numbers(content.texts[[k]], point, sure=True) for k in range(len(content.texts))]
+    alone = [
+        parse_numbers(content.texts[[k]], decimal, sure=True) for k in range(len(content.texts))
+    ]
     wrong = [not allowed.issuperset(one.units) for one in alone]
     return content.spread(np.where(wrong, np.nan, parsed.values))
 
@@ -288,12 +311,14 @@ def _wrong(content: Content, values: Any) -> tuple[int, str] | None:
     return place, str(content.as_texts().words()[place])[:40]
 
 
-def _needs(column: Column) -> str:
+def _needs(column: Column, text: str, decimal: str) -> str:
     if column.kind == "date":
         return f"a date, written as {column.format or ISO}"
     if column.format == DURATION:
         return "durations such as 1:30:00 in every row"
-    return f"a finite number{f' in {column.unit!r}' if column.unit else ''}"
+    unit = f" in {column.unit!r}" if column.unit else ""
+    marks = f" with {'decimal commas' if decimal == ',' else 'decimal points'}"
+    return f"a finite number{unit}{marks if '.' in text or ',' in text else ''}"
 
 
 def matched_pieces(
@@ -334,8 +359,9 @@ def matched_pieces(
             raise TableError(f"{file.name} has no column {name!r}. {suggestion(name, file.names)}")
     columns = list(dict.fromkeys([*schema.names, *extra]))
     numbers = [name for name in schema.of_kind("number") if name not in extra]
+    file = file.with_decimal(schema.decimal)
     done = 0
     for piece in file.pieces(columns, numbers, rows):
-        matched, unseen = schema.matched(piece, file.decimal, done, file.name)
+        matched, unseen = schema.matched(piece, file.own_decimal, done, file.name)
         yield matched, unseen, piece[list(extra)]
         done += len(piece)

@@ -175,7 +175,7 @@ def stream_table(
             target,
             missing=missing,
             weights=weights,
-            decimal=file.decimal,
+            decimal=file.own_decimal,
             where=file.name,
             **options,
         )

@@ -163,7 +163,7 @@ def read_table(
         frame,
         target,
         missing=missing,
-        decimal=file.decimal,
+        decimal=file.own_decimal,
         where=file.name,
         bins=bins,
         merge_spellings=merge_spellings,
@@ -195,7 +195,7 @@ def table_of_frame(
     bins: int | None = None,
     merge_spellings: bool = False,
     unique: bool = False,
-    decimal: str = ".",
+    decimal: str = "",
     where: str = "The table",
 ) -> Table:
     """Find out what the columns of a DataFrame hold; see `read_table`.
@@ -207,7 +207,8 @@ def table_of_frame(
     target, drop, keep, category, text, missing, groups, order, weights, bins
         As in `read_table`.
     decimal : str
-        The decimal point of numbers that are strings.
+        The decimal point of numbers that are strings; points by default, which the schema does
+        not keep.
     where : str
         The name of the table, for messages.
 
@@ -232,8 +233,9 @@ def table_of_frame(
         notes.append(
             f"Spaces around the classes in {target!r} were removed: some differed only in these."
         )
+    point = decimal or "."
     roles = {"groups": groups, "order": order, "weights": weights}
-    aside = SetAside({role: name for role, name in roles.items() if name}, decimal)
+    aside = SetAside({role: name for role, name in roles.items() if name}, point)
     aside.add(frame, labelled)
     if not labelled.all():
         count = int((~labelled).sum())
@@ -241,9 +243,9 @@ def table_of_frame(
         frame, classes = frame[labelled], rows_of(classes, labelled)
     if not labelled.any():
         raise TableError(f"No row of {where} has a class in {target!r}.")
-    edges = () if bins is None else find_edges(classes, bins, decimal)
+    edges = () if bins is None else find_edges(classes, bins, point)
     labels = Labels(edges, merge_spellings, classes=target in {*category})
-    y = class_labels(classes, decimal, where, labels)
+    y = class_labels(classes, point, where, labels)
     markers = tuple(dict.fromkeys(one.strip() for one in missing))
     rows = np.flatnonzero(labelled) + 1
     dropped = {target, *drop, groups, order, weights}
@@ -255,7 +257,7 @@ def table_of_frame(
         column, values = interpreted(
             content_of(frame[name], markers),
             frame.index,
-            decimal=decimal,
+            decimal=point,
             keep=name in kept,
             category=name in categories,
             text=name in texts,
@@ -270,7 +272,7 @@ def table_of_frame(
         raise TableError(
             f"{where} has no column to learn from except {target!r}. {' '.join(notes)}".strip()
         )
-    schema = TableSchema(target, used, markers, n_classes, labels)
+    schema = TableSchema(target, used, markers, n_classes, labels, decimal)
     table = Table(frame_of(X, len(rows)), y, rows, schema, tuple(notes), **aside.arrays())
     return without_copies(table) if unique else table
 

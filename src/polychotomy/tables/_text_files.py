@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from ._dialect import dialect_note, find_dialect
+from ._dialect import dialect_note, find_dialect, mixed_encodings
 from ._errors import TableError, pandas_module
 from ._files import PIECE_ROWS, TableFile
 from ._unpacking import damage_of_packed_named, unpacked
@@ -43,7 +43,7 @@ class TextFile(TableFile):
         # Note: the type of these is left to pandas, which gives texts where it finds some. With a
         # type given, one word would end the reading, and it would have to begin again.
         types = {name: object for name in self.names if name not in numbers}
-        with damage_of_packed_named(self.name), _damage_named(self.name), warnings.catch_warnings():
+        with damage_of_packed_named(self.name), _damage_named(self), warnings.catch_warnings():
             # A row with more fields than the header, which pandas cuts with a warning.
             warnings.simplefilter("error", pandas.errors.ParserWarning)
             found = pandas.read_csv(
@@ -77,9 +77,9 @@ def open_text(stream: BinaryIO, name: str, packed: str) -> TextFile:
 
 
 @contextlib.contextmanager
-def _damage_named(name: str) -> Iterator[None]:
+def _damage_named(file: TextFile) -> Iterator[None]:
     """Turn errors of the readers into one sentence."""
-    pandas = pandas_module()
+    pandas, name, dialect = pandas_module(), file.name, file.dialect
     try:
         yield
     except TableError:
@@ -87,7 +87,8 @@ def _damage_named(name: str) -> Iterator[None]:
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         raise TableError(_parser_sentence(name, str(error))) from None
     except UnicodeDecodeError:
-        raise TableError(f"{name} mixes several encodings; save it as UTF-8.") from None
+        assert dialect is not None
+        raise mixed_encodings(file.stream, name, dialect.packed, dialect.encoding) from None
 
 
 def _parser_sentence(name: str, message: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.types import IntArray
+from ..core.words import counted
 from ._errors import option, pandas_module
 from ._labels import spelling
 from ._notes import some
@@ -153,7 +154,7 @@ def spellings(table: Table) -> list[str]:
     labels, counts = np.unique(table.y, return_counts=True)
     alike = defaultdict(list)
     for label, count in zip(labels.tolist(), counts.tolist(), strict=True):
-        alike[spelling(label)].append(f"{label!r} ({count} rows)")
+        alike[spelling(label)].append(f"{label!r} ({counted(count, 'row')})")
     return [
         f"The classes {' and '.join(same)} differ only in spelling; "
         f"{option('merge-spellings')} makes them one."
@@ -187,7 +188,7 @@ def rare_classes(table: Table) -> list[str]:
         return []
     words = some(rare, lambda one: f"{one[0]!r} ({one[1]} row{'s'[: one[1] > 1]})", "classes")
     return [
-        f"Too few rows to judge how well these classes are recognised: {words}. In compare, "
+        f"Too few rows to judge how well these classes are recognised: {words}. "
         "--rare drop skips classes of fewer than 5 rows, and --rare merge joins them."
     ]
 
