@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
 import json
 import os
 import subprocess
@@ -33,6 +32,7 @@ from time import perf_counter
 
 import numpy as np
 import pandas
+from _table import write_table
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.model_selection import train_test_split
 
@@ -42,6 +42,8 @@ from polychotomy.core import scores
 
 PAPERS = ("iris", "wine", "glass", "vehicle", "segment", "satimage", "letter", "dna", "zoo")
 LIMITS = (5, 15, 45)
+# The columns of `--large` in the documentation.
+SHOWN = ("table", "limit", "seconds", "recommended", "splits", "on", "methods", "ours", "MB")
 # What `--large` runs: a table and its limit in seconds.
 LARGE = (
     *(("rows_58k", 60), ("rows_200k", 120), ("rows_1m", 300)),
@@ -230,7 +232,8 @@ def table(options):
     heads = (*heads, "on", "methods", "ours", "MB", "NLL ratio")
     print(f"\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     over = []
-    for one in sorted(lines, key=key_of):
+    ordered = sorted(lines, key=key_of)
+    for one in ordered:
         ratio = ""
         best = None if one.get("whole") else long.get(one["table"])
         if options.quality and one["recommended"] and best and one["recommended"] != "majority":
@@ -248,8 +251,16 @@ def table(options):
         )
         print(f"| {' | '.join(str(field) for field in rows[-1])} |")
     if options.write is not None:
-        with open(options.write, "w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows([heads, *rows])
+        words = "`polychotomy compare` within its time, by `benchmarks/any_time.py`"
+        write_table(options.write, f"{words}.", heads, rows)
+        whole = [row for row, one in zip(rows, ordered, strict=True) if one.get("whole")]
+        kept = [heads.index(head) for head in SHOWN]
+        write_table(
+            options.write.with_stem(f"{options.write.stem}_large"),
+            f"{words}: large tables and many classes, alone.",
+            SHOWN,
+            [[row[place] for place in kept] for row in whole],
+        )
     if over:
         answered = sum(one["code"] == 0 for one in lines)
         print(
