@@ -30,7 +30,7 @@ __all__ = [
 
 # Part of the key of every unit of a study. Raise it when a change of the core may change answers,
 # if only by rounding: another solver, another rule for stopping, another order of sums.
-NUMERICS_VERSION = 2
+NUMERICS_VERSION = 3
 
 FloatArray = NDArray[np.float64]
 
