@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from _sets import ALSO_CHOSEN_ON, CHOSEN_ON, CLAIMED_ON
+from _sets import ALSO_CHOSEN_ON, CHOSEN_ON, CLAIMED_ON, GENERATED
 from _table import Table, add_csv_option
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
@@ -37,7 +37,12 @@ POOLS = {
     "and a linear one": (*SEVEN, "linear"),
     "and trees of all inputs": (*SEVEN, "trees of all inputs"),
     "and boosting": (*SEVEN, "boosting"),
+    "with trees and boosting": (*FIVE, "trees", "boosting"),
+    "with boosting, stopped": (*FIVE, "boosting, stopped"),
+    "with trees and boosting, stopped": (*FIVE, "trees", "boosting, stopped"),
 }
+# Weights and temperings of the five from probabilities of refitted members.
+NESTED = "five, nested"
 BASE = "five", "the pool's"
 
 
@@ -105,9 +110,18 @@ def judged(file):
     p = np.stack([t.transform(q) for t, q in zip(temperings, kept["out_of_fold"], strict=True)])
     new = np.stack([t.transform(q) for t, q in zip(temperings, kept["test"], strict=True)])
     for pool, members in POOLS.items():
+        if not set(members) <= set(names):
+            continue
         some = [names.index(one) for one in members]
         for way, q in ways(p[some], new[some], y):
             yield {"set": name, "pool": pool, "way": way, "nll": nll(q, new_y)}
+    if "nested" in kept:
+        some = [names.index(one) for one in FIVE]
+        temperings = [Tempering().fit(q, y) for q in kept["nested"]]
+        p = [one.transform(q) for one, q in zip(temperings, kept["nested"], strict=True)]
+        new = [one.transform(q) for one, q in zip(temperings, kept["test"][some], strict=True)]
+        for way, q in ways(np.stack(p), np.stack(new), y):
+            yield {"set": name, "pool": NESTED, "way": way, "nll": nll(q, new_y)}
 
 
 def show(frame, title, sets):
@@ -124,8 +138,8 @@ def show(frame, title, sets):
         return table
     means = some.groupby(["set", "pool", "way"])["nll"].mean().unstack(["pool", "way"])
     print(f"\n{title} on: {len(means)} sets, NLL of the pool {means[BASE].mean():.4f}")
-    for pool in POOLS:
-        cells = [means[pool, way] - means[BASE] for way in columns]
+    for pool in [one for one in (*POOLS, NESTED) if one in means.columns]:
+        cells = [(means[pool, way] - means[BASE]).dropna() for way in columns]
         texts = [f"{x.mean():+.4f} ± {x.std() / len(x) ** 0.5:.4f}, {(x < 0).sum()}" for x in cells]
         table.add(pool, *texts)
     return table
@@ -139,7 +153,8 @@ def main():
     files = [file for file in sorted(options.folder.glob("*.npz")) if ".part" not in file.name]
     with threadpool_limits(1):
         frame = pd.DataFrame([line for file in files for line in judged(file)])
-    for title, sets in (("chosen", [*CHOSEN_ON, *ALSO_CHOSEN_ON]), ("claimed", CLAIMED_ON)):
+    chosen = [*CHOSEN_ON, *ALSO_CHOSEN_ON, *GENERATED]
+    for title, sets in (("chosen", chosen), ("claimed", CLAIMED_ON)):
         show(frame, title, sets).save(options.csv)
 
 
