@@ -17,7 +17,7 @@ from ..core.types import FloatArray
 from ..ensemble.metric import LearnedMetric
 from ..ensemble.metric_classifier import MetricClassifier
 from ..ensemble.nested import NestedDichotomies
-from ..ensemble.pool import PolychotomyPool
+from ..ensemble.pool import PolychotomyPool, share_of_log_linear
 from ..ensemble.tempered_classifier import TemperedClassifier
 from ..multinomial import KernelMultinomialRegression
 from ..pipe.classifier import PolychotomyClassifier
@@ -139,7 +139,8 @@ def _(model: PolychotomyPool, X: Tensor) -> Tensor:
         n_classes = len(model.classes_)
         z = [_centred_logs(p, SMALLEST_PROBABILITY, n_classes) for p in members]
         other = (_weighted_sum(z, pool.slopes) + pool.biases).softmax()
-    return 0.5 * (arithmetic + other)
+    share = share_of_log_linear(model)
+    return arithmetic * (1.0 - share) + other * share
 
 
 def _weighted_sum(tensors: Sequence[Tensor], weights: Iterable[float]) -> Tensor:
