@@ -50,6 +50,11 @@ def differing():
     return [("logistic anova", make_pipeline(StandardScaler(), search)), ("trees", trees)]
 
 
+def five_members(n_rows):
+    """Return the kernel machines of the pool, without the trees that many rows have."""
+    return [one for one in default_members(n_rows=n_rows) if one[0] not in ("trees", "boosting")]
+
+
 def candidates():
     trees = dict(differing())["trees"]
     boosting = HistGradientBoostingClassifier(
@@ -66,6 +71,7 @@ def candidates():
     return [
         *differing(),
         ("trees of all inputs", clone(trees).set_params(max_features=None)),
+        ("100 trees of all inputs", clone(trees).set_params(n_estimators=100, max_features=None)),
         ("boosting", boosting.set_params(early_stopping=False)),
         ("boosting, stopped", stopped),
         ("linear", linear),
@@ -98,7 +104,7 @@ def probabilities(X, y, new, given):
 
 def nested(X, y):
     """Return probabilities of every fold by members that have not seen it in any way."""
-    given, folds = default_members(n_rows=len(y)), list(StratifiedKFold(5).split(X, y))
+    given, folds = five_members(len(y)), list(StratifiedKFold(5).split(X, y))
     p = np.zeros((len(given), len(y), y.max() + 1))
     for train, test in folds:
         known = np.unique(y[train])
@@ -111,7 +117,7 @@ def nested(X, y):
 def compute(name, number, most_rows, also, with_nested):
     train_X, train_y, new_X, new_y = partition(*load(name), number, most_rows, 2000)
     more = [one for one in candidates() if also is None or one[0] in also]
-    given = default_members(n_rows=len(train_y)) + more
+    given = five_members(len(train_y)) + more
     found = probabilities(train_X, train_y, new_X, given)
     if also is None or RANKED in also:
         view = learn_view("ranks", train_X, np.ones(len(train_y)))

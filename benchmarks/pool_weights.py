@@ -5,6 +5,7 @@ over the sets, its standard error from the scatter of the sets, and on how many 
 Choose on the first table; the second one is for claims.
 
     python benchmarks/pool_weights.py folder
+    python benchmarks/pool_weights.py folder --many     # members for 2,000 rows and more
 """
 
 from __future__ import annotations
@@ -41,6 +42,14 @@ POOLS = {
     "with boosting, stopped": (*FIVE, "boosting, stopped"),
     "with trees and boosting, stopped": (*FIVE, "trees", "boosting, stopped"),
 }
+# With enough rows: the columns are the shares of the log-linear pool.
+MANY = {
+    "five": FIVE,
+    "with trees": (*FIVE, "100 trees of all inputs"),
+    "with boosting": (*FIVE, "boosting"),
+    "with trees and boosting": (*FIVE, "100 trees of all inputs", "boosting"),
+}
+SHARES = (0.5, 0.75, 1.0)
 # Weights and temperings of the five from probabilities of refitted members.
 NESTED = "five, nested"
 BASE = "five", "the pool's"
@@ -102,6 +111,22 @@ def ways(p, new, y):
     )
 
 
+def judged_shares(file):
+    kept = np.load(file)
+    names, y, new_y = list(kept["names"]), kept["y"], kept["new_y"]
+    temperings = [Tempering().fit(p, y) for p in kept["out_of_fold"]]
+    p = np.stack([t.transform(q) for t, q in zip(temperings, kept["out_of_fold"], strict=True)])
+    new = np.stack([t.transform(q) for t, q in zip(temperings, kept["test"], strict=True)])
+    for pool, members in MANY.items():
+        some = [names.index(one) for one in members]
+        mean = arithmetic_mean(new[some], mixture(p[some], y, 1.0))
+        log_linear = fit_log_linear(p[some], y, None).transform(new[some])
+        for share in SHARES:
+            q = (1.0 - share) * mean + share * log_linear
+            name = file.stem.rsplit("-", 2)[0]
+            yield {"set": name, "pool": pool, "way": f"{share:g}", "nll": nll(q, new_y)}
+
+
 def judged(file):
     kept = np.load(file)
     name = file.stem.rsplit("-", 2)[0]
@@ -124,7 +149,7 @@ def judged(file):
             yield {"set": name, "pool": NESTED, "way": way, "nll": nll(q, new_y)}
 
 
-def show(frame, title, sets):
+def show(frame, title, sets, base=BASE):
     """Print differences to the pool, and return the table."""
     some = frame[frame.set.isin(sets)]
     columns = list(dict.fromkeys(some.way))
@@ -137,9 +162,9 @@ def show(frame, title, sets):
     if not len(some):
         return table
     means = some.groupby(["set", "pool", "way"])["nll"].mean().unstack(["pool", "way"])
-    print(f"\n{title} on: {len(means)} sets, NLL of the pool {means[BASE].mean():.4f}")
+    print(f"\n{title} on: {len(means)} sets, NLL of the pool {means[base].mean():.4f}")
     for pool in [one for one in (*POOLS, NESTED) if one in means.columns]:
-        cells = [(means[pool, way] - means[BASE]).dropna() for way in columns]
+        cells = [(means[pool, way] - means[base]).dropna() for way in columns]
         texts = [f"{x.mean():+.4f} ± {x.std() / len(x) ** 0.5:.4f}, {(x < 0).sum()}" for x in cells]
         table.add(pool, *texts)
     return table
@@ -148,11 +173,19 @@ def show(frame, title, sets):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--many", action="store_true", help="members for 2,000 rows and more")
     add_csv_option(parser)
     options = parser.parse_args()
     files = [file for file in sorted(options.folder.glob("*.npz")) if ".part" not in file.name]
+    judge = judged_shares if options.many else judged
     with threadpool_limits(1):
-        frame = pd.DataFrame([line for file in files for line in judged(file)])
+        frame = pd.DataFrame([line for file in files for line in judge(file)])
+    if options.many:
+        measured = [one for one in dict.fromkeys(frame.set) if one not in GENERATED]
+        base = "five", f"{SHARES[0]:g}"
+        show(frame, "many_rows", measured, base).save(options.csv)
+        show(frame, "thresholds", ["thresholds"], base)
+        return
     chosen = [*CHOSEN_ON, *ALSO_CHOSEN_ON, *GENERATED]
     for title, sets in (("chosen", chosen), ("claimed", CLAIMED_ON)):
         show(frame, title, sets).save(options.csv)

@@ -76,7 +76,7 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     >>> from polychotomy.ensemble.boosted_trees import BoostedTrees
     >>> X, y = load_wine(return_X_y=True)
     >>> round(BoostedTrees().fit(X[::2], y[::2]).score(X[1::2], y[1::2]), 2)
-    0.98
+    0.96
     """
 
     fitted_state: ClassVar[dict[str, Field]] = {

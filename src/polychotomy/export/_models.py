@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from ..core.extras import needed
 from ..core.math import SMALLEST_PROBABILITY
 from ..core.types import FloatArray
+from ..ensemble.boosted_trees import BoostedTrees
 from ..ensemble.metric import LearnedMetric
 from ..ensemble.metric_classifier import MetricClassifier
 from ..ensemble.nested import NestedDichotomies
@@ -26,7 +27,7 @@ from ..probabilistic_svc import ProbabilisticSVC
 from ..tempering import StructuredTempering, Tempering
 from ._decoders import decoded
 from ._errors import ExportError
-from ._forests import forest
+from ._forests import boosted, forest
 from ._graph import OPSET, Tensor
 from ._machines import between, calibrated, dense_inputs, margins, taken
 
@@ -75,6 +76,11 @@ def _(model: PolychotomyClassifier, X: Tensor) -> Tensor:
 @probabilities.register(RandomForestClassifier)
 def _(model: Any, X: Tensor) -> Tensor:
     return forest(model, X)
+
+
+@probabilities.register
+def _(model: BoostedTrees, X: Tensor) -> Tensor:
+    return boosted(model, X)
 
 
 @singledispatch
