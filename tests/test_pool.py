@@ -206,10 +206,10 @@ def test_the_log_linear_pool_counts_three_quarters_with_enough_rows(monkeypatch)
 
 
 def test_trees_of_many_rows_see_some_of_them():
-    trees = {n_rows: randomised_trees(n_rows) for n_rows in (20_000, 200_000)}
+    trees = {n_rows: randomised_trees(n_rows) for n_rows in (10_000, 100_000)}
     assert [one.max_samples for one in trees.values()] == [None, 0.1]
     # Forests that are fitted once are not taken for six fits.
-    costs = [expected_seconds(one, 6_000) for one in (trees[20_000], RandomForestClassifier())]
+    costs = [expected_seconds(one, 6_000) for one in (trees[10_000], RandomForestClassifier())]
     assert costs[0] == pytest.approx(costs[1] / 6.0)
 
 
