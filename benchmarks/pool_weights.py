@@ -152,11 +152,15 @@ def judged(file):
 def show(frame, title, sets, base=BASE):
     """Print differences to the pool, and return the table."""
     some = frame[frame.set.isin(sets)]
-    columns = list(dict.fromkeys(some.way))
+    columns, count = list(dict.fromkeys(some.way)), some.set.nunique()
+    what, pool = f"Ways to combine members on the {count} sets {title} on", "the pool"
+    if base != BASE:
+        what = "Members with 2,000 rows and more, by the share of the log-linear pool, on "
+        what, pool = f"{what}{count} sets chosen on", "the former pool"
     table = Table(
         f"pool_weights_{title}",
-        f"Ways to combine members on the {some.set.nunique()} sets {title} on: NLL minus that of "
-        "the pool, and the number of sets on which it is lower. By `benchmarks/pool_weights.py`.",
+        f"{what}: NLL minus that of {pool}, and the number of sets on which it is lower. By "
+        "`benchmarks/pool_weights.py`.",
         ["members", *columns],
     )
     if not len(some):
