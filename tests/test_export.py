@@ -29,6 +29,8 @@ from polychotomy import (
     recipe,
     to_onnx,
 )
+from polychotomy.ensemble.boosted_trees import BoostedTrees
+from polychotomy.ensemble.pool import randomised_trees
 from polychotomy.export import ExportError, check_against
 from polychotomy.native import couple_code, couple_hastie_tibshirani, couple_wu_lin_weng
 from polychotomy.pipe import column_blocks
@@ -246,3 +248,12 @@ def test_forests_are_exported_with_their_rounding(kind):
         rows[2 * node : 2 * node + 2, tree.feature[node]] = near
     graph = to_onnx(model, WINE)
     assert check_against(graph, model, rows) < 1e-6
+
+
+@pytest.mark.parametrize("enough", [10, 1000])
+def test_pools_with_trees_and_boosting(enough, monkeypatch):
+    # With enough rows the log-linear pool counts three quarters.
+    monkeypatch.setattr("polychotomy.ensemble.pool.ENOUGH_ROWS", enough)
+    machines = PolychotomyClassifier(LSSVM(C=1.0))
+    members = [("trees", randomised_trees(89)), ("boosting", BoostedTrees(5)), ("ls", machines)]
+    assert difference(PolychotomyPool(members)) < 1e-6
