@@ -297,6 +297,7 @@ def verdict(wide, rival, base="POOL"):
     # A mean may rest on few sets.
     rest = means.sort_values()[:-3]
     rest_error = rest.std(ddof=1) / np.sqrt(len(rest))
+    without = f"; without the three largest {rest.mean():+.4f} ± {rest_error:.4f}"
     behind = means[means < 0]
     clear = [name for name in behind.index if counts[name] > 1 and -means[name] > 2 * own[name]]
     cost = wide["seconds"].groupby(level="set").median().mean()
@@ -309,7 +310,7 @@ def verdict(wide, rival, base="POOL"):
     return (
         f"NLL of {rival} less that of {base}, {len(means)} sets, partitions of each: {each}: "
         f"{means.mean():+.4f} ± {error:.4f} ({means.mean() / error:.1f} standard errors; median "
-        f"{means.median():+.4f}; without the three largest {rest.mean():+.4f} ± {rest_error:.4f}). "
+        f"{means.median():+.4f}{without if len(rest) > 3 else ''}). "
         f"POOL is ahead on {(means > 0).sum()} sets, behind on "
         f"{', '.join(f'{name} ({-gap:.3f})' for name, gap in behind.items()) or 'none'}{whether}. "
         f"It takes {cost[base]:.1f} s of processor time, {rival} {cost[rival]:.1f} s."
