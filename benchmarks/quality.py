@@ -304,9 +304,11 @@ def verdict(wide, rival, base="POOL"):
     each = (
         f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
     )
-    whether = (
-        f", by two standard errors on {', '.join(clear) or 'none'}" if counts.min() > 1 else ""
-    )
+    # One partition does not show how much they scatter.
+    several = counts > 1
+    whether = f", by two standard errors on {', '.join(clear) or 'none'}" if several.any() else ""
+    if whether and not several.all():
+        whether += f" of the {several.sum()} with several partitions"
     return (
         f"NLL of {rival} less that of {base}, {len(means)} sets, partitions of each: {each}: "
         f"{means.mean():+.4f} ± {error:.4f} ({means.mean() / error:.1f} standard errors; median "
