@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from scipy.sparse import csr_array
 
 from ...core.margins import Margins
 from ...core.math import sigmoid
@@ -231,14 +232,20 @@ def moments_of(layout: Layout, sums: FeatureSums, subset: int, columns: IntArray
         scatter += counts[used[layout.cells[used] == cell][0]] * sums.products[cell]
     weights = counts * layout.weights
     weight = float(weights.sum())
-    signs = layout.labels[:, columns].astype(np.float64)
-    total = counts @ sums.sums
-    mean, target_mean = total / weight, weights @ signs / weight
+    # Groups with the same labels are added first: with a thousand classes and five folds, a product
+    # over all groups took a third of the time of all sums.
+    _, firsts, kinds = np.unique(layout.kinds, return_index=True, return_inverse=True)
+    signs = layout.labels[np.ix_(firsts, columns)].astype(np.float64)
+    shape = len(firsts), len(kinds)
+    adding = csr_array((counts, (kinds, np.arange(len(kinds)))), shape)
+    by_kind: FloatArray = adding @ sums.sums
+    total = by_kind.sum(axis=0)
+    mean, target_mean = total / weight, np.bincount(kinds, weights) @ signs / weight
     scatter -= weight * np.outer(mean, mean)  # around the origin, as the sums are
     return Moments(
         scatter=scatter,
         mean=sums.origin + mean,
-        right=sums.sums.T @ (counts[:, None] * signs) - np.outer(total, target_mean),
+        right=by_kind.T @ signs - np.outer(total, target_mean),
         target_mean=target_mean,
         # The square of every label is 1.
         target_square=weight * (1.0 - target_mean) * (1.0 + target_mean),
