@@ -116,6 +116,14 @@ def gaussian_of_products(
     column_terms: NDArray[float64],
     gamma: float,
 ) -> None: ...
+def sparse_scores(
+    kernel: NDArray[float64],
+    starts: NDArray[int32],
+    rows: NDArray[int32],
+    values: NDArray[float64],
+    biases: NDArray[float64],
+    scores: NDArray[float64],
+) -> None: ...
 def solve_klr(
     gram: NDArray[float64],
     labels: NDArray[int8],
