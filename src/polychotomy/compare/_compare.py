@@ -43,8 +43,9 @@ START, AGAIN, COMFORT = 2.0, 0.3, 4.0
 SHORT = 20.0
 # Work of so many seconds is not worth other processes.
 SMALL = 1.5
-# What a process may use of the memory that is free at the start, shared by all processes.
-MEMORY_SHARE = 0.8
+# What a process may use: so many bytes, or more for a large table, of which methods make copies;
+# and of the memory that is free at the start not more than this share, of all processes together.
+MOST_MEMORY, COPIES, MEMORY_SHARE = 2 << 30, 12, 0.8
 
 
 def compare_methods(
@@ -159,8 +160,9 @@ def compare_methods(
     importance = importance and has_time(clock, COMFORT)
     judging = clock.keeping(IMPORTANCE_SHARE if importance else 0.0)
     seconds = sum(one.expected_seconds(levels[0], width) for one in chosen)
+    n_bytes = 8 * len(material.y) * width
     with (
-        _where(executor, n_jobs, seconds * len(material.rounds), judging) as where,
+        _where(executor, n_jobs, seconds * len(material.rounds), judging, n_bytes) as where,
         work_progress(show_progress) as tick,
     ):
         n_workers = where.size
@@ -201,8 +203,10 @@ def compare_methods(
 
 
 @contextmanager
-def _where(executor: Any, n_jobs: int | None, seconds: float, clock: Clock) -> Iterator[Executor]:
-    """Give the executor for work of so many seconds."""
+def _where(
+    executor: Any, n_jobs: int | None, seconds: float, clock: Clock, n_bytes: int
+) -> Iterator[Executor]:
+    """Give the executor for work of so many seconds on a table of so many bytes."""
     if executor is not None:
         if n_jobs is not None:
             raise ValueError("n_jobs is for this machine, and does not go with executor.")
@@ -211,9 +215,8 @@ def _where(executor: Any, n_jobs: int | None, seconds: float, clock: Clock) -> I
         return
     # None means 1, or the number that `joblib.parallel_config` sets.
     n_workers = effective_n_jobs(n_jobs)
-    memory = available_memory()
-    share = None if memory is None else int(MEMORY_SHARE * memory / n_workers)
-    local = LocalProcesses(n_workers, memory=share, modules=COMPARISONS_NEED)
+    most = most_memory(n_bytes, n_workers)
+    local = LocalProcesses(n_workers, memory=most, modules=COMPARISONS_NEED)
     alone = n_jobs is None and n_workers == 1
     worth_it = local.is_ready or (seconds >= SMALL and has_time(clock, START))
     if alone or not worth_it:
@@ -221,6 +224,12 @@ def _where(executor: Any, n_jobs: int | None, seconds: float, clock: Clock) -> I
         return
     with local.opened() as ready:
         yield ready
+
+
+def most_memory(n_bytes: int, n_workers: int) -> int:
+    """Return the bytes that each of some processes may use for a table of so many bytes."""
+    wanted, free = max(MOST_MEMORY, COPIES * n_bytes), available_memory()
+    return wanted if free is None else min(wanted, int(MEMORY_SHARE * free / n_workers))
 
 
 def has_time(clock: Clock, paces: float) -> bool:

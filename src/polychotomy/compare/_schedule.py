@@ -139,6 +139,7 @@ class Schedule:
     _late_after: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.n_classes = len(np.unique(self.y))
         self._quick: Iterator[Call] = iter(())
         self._tasks = self._plan()
         self._reserve = self.clock.reserve
@@ -423,9 +424,10 @@ class Schedule:
             least, most = (first.expected_seconds(n, self.n_features) for n in (level.rows, rows))
             return cost * most / least
         ratio = rows / level.rows
-        if first.tuned_rows is None or rows <= first.tuned_rows:
+        tuned = first.tuned_rows(self.n_classes)
+        if tuned is None or rows <= tuned:
             return float(cost * ratio**first.growth)
-        tuning = max(1.0, first.tuned_rows / level.rows) ** first.growth
+        tuning = max(1.0, tuned / level.rows) ** first.growth
         return float(cost * (tuning + TRAINING_PART * ratio**first.growth_of_training))
 
     def best_nll(self, level: Level) -> float:
