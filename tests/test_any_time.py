@@ -1,6 +1,7 @@
 """Comparisons that always answer: splits, rare classes, processes, time, growing parts."""
 
 import io
+import pickle
 import sys
 import time
 
@@ -13,6 +14,8 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 from polychotomy.compare import (
+    _compare,
+    _splits,
     candidates,
     class_figures,
     compare_methods,
@@ -463,3 +466,34 @@ def test_no_two_methods_are_described_by_the_same_words():
     words = [one.words for one in candidates().values()]
     assert len(set(words)) == len(words)
     assert candidates()["PWC_PSVM"].title == "SVM, pairs, coupled (PWC_PSVM)"
+
+
+def test_splits_of_many_rows_are_drawn_when_they_are_asked_for():
+    y = np.random.RandomState(0).randint(0, 3, _splits.MANY_ROWS)
+    y[:3] = 3, 3, 4  # a class of two rows, and one of a single row
+    few = _splits.rounds(y[1:], "hold-out", 4, 0.25, 7)
+    many = _splits.rounds(y, "hold-out", 4, 0.25, 7)
+    assert isinstance(few, list)
+    assert isinstance(many, _splits.HoldOuts)
+    expected = list(_splits.HoldOuts(y, 4, 0.25, 7))
+    many[1]
+    assert len(many._known) == 2
+    sent = pickle.loads(pickle.dumps(many))
+    for number in (3, 0, 2):
+        for one, other in zip(sent[number], expected[number], strict=True):
+            assert np.array_equal(one, other)
+    assert all(len(train) >= many.fewest_training_rows for train, _ in expected)
+
+
+def test_a_process_may_use_two_gigabytes_or_more_for_a_large_table(monkeypatch):
+    monkeypatch.setattr(_compare, "available_memory", lambda: 100 << 30)
+    assert _compare.most_memory(1000, 2) == 2 << 30
+    assert _compare.most_memory(1 << 30, 2) == 12 << 30
+    monkeypatch.setattr(_compare, "available_memory", lambda: 1 << 30)
+    assert _compare.most_memory(1000, 2) < 1 << 29
+
+
+def test_many_pairs_are_searched_on_fewer_rows():
+    svm, logistic = choose(["PSVC", "logistic"])
+    assert [svm.tuned_rows(n) for n in (3, 28, 100)] == [4000, 4000, (1 << 23) // 4950]
+    assert logistic.tuned_rows(100) == 16_000

@@ -28,7 +28,7 @@ from ._importance import column_importance
 from ._judging import HeldOut, Level, Material, Task, rows_of
 from ._peers import Conditions
 from ._schedule import Schedule, common_splits, sizes
-from ._splits import most_test_rows, rounds, stratified_order
+from ._splits import Arranged, fewest_training_rows, most_test_rows, rounds
 
 TASK = "polychotomy.compare._judging:perform"
 # If all methods are expected to take more than this share of the time, quick fits come first.
@@ -152,7 +152,7 @@ def compare_methods(
         *(X, classes, sample_weight, preprocessor, random_state),
         *(protocol, n_splits, test_size, groups, order),
     )
-    n_train = min(len(train) for train, _ in material.rounds)
+    n_train = material.n_train
     levels = sizes(n_train, len(classes.labels))
     chosen = choose(default_names(n_train, len(classes.labels)) if methods is None else methods)
     width = material.X.shape[1] if material.X.ndim > 1 else 1
@@ -273,18 +273,13 @@ def _material(
     ]
     weights = None if columns[2] is None else checked_weights(columns[2])
     found = rounds(y, protocol, n_splits, test_size, seed, columns[0], columns[1])
-    most = most_test_rows(len(classes.labels))
-    long = sizes(min(len(train) for train, _ in found), len(classes.labels))
-    ordered = []
-    for number, (train, test) in enumerate(found):
-        if len(long) > 1:
-            train = stratified_order(y, train, seed + number)
-        if len(test) > most:
-            test = np.sort(stratified_order(y, test, seed + number, first=1)[:most])
-        ordered.append((train, test))
+    n_train = fewest_training_rows(found)
+    is_long = len(sizes(n_train, len(classes.labels))) > 1
+    arranged = Arranged(found, y, seed, most_test_rows(len(classes.labels)), is_long)
     return Material(
-        *(X if whole else rows_of(X, kept), y, classes.labels, weights, ordered),
-        *(input_steps(preprocessor), seed, len(long) > 1),
+        *(X if whole else rows_of(X, kept), y, classes.labels, weights, arranged),
+        *(input_steps(preprocessor), seed, is_long),
+        n_train=n_train,
         groups=numbered(columns[0]),
         order=columns[1],
     )

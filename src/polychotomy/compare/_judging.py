@@ -61,6 +61,8 @@ class Material:
         The group of every row, for folds inside the methods.
     order : ndarray or None
         The time of every row, for these.
+    n_train : int
+        The rows that every training part has at least.
     """
 
     X: Any
@@ -73,6 +75,7 @@ class Material:
     ordered: bool = False
     groups: IntArray | None = None
     order: Any = None
+    n_train: int = 0
     _latest: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def split(self, number: int, rows: int) -> Split:

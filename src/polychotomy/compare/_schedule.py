@@ -37,8 +37,9 @@ FEWEST_SPLITS = 3
 QUICK, QUICK_SHARE = 4, 0.15
 # Those that need no tuning may take this share.
 WHOLE_SHARE = 0.3
-# What the first two of them get in any case, in multiples of the clock's pace.
-MOMENT = 0.4
+# What the first two of them get in any case, in multiples of the clock's pace; only one does, if
+# no time is left when they begin.
+MOMENT, MOMENTS = 0.4, 2
 # How many methods go on to more rows if there is no time for all.
 BEST_FEW = 4
 # Where parameters are chosen on fewer rows, the part of the time for training on all rows.
@@ -158,9 +159,9 @@ class Schedule:
             level, share = Level(self.sizes[0], whole), WHOLE_SHARE if whole else QUICK_SHARE
             call = self._call([candidate], level, 0, share)
             if call.until is not None and call.until < perf_counter() + self._moment:
-                if place >= 2:
+                if place >= (MOMENTS if left is not None and left > 0 else 1):
                     return
-                # Two get a moment even if reading took all the time: some answer must be.
+                # One gets a moment even if reading took all the time: some answer must be.
                 call = replace(call, until=perf_counter() + self._moment)
             yield call
 
