@@ -207,15 +207,34 @@ def test_a_method_that_was_stopped_is_tried_again_if_time_is_left():
     assert plan.take() is None
 
 
+def test_the_time_left_is_used_where_no_method_has_an_answer():
+    plan = schedule(clock=Clock(200.0), n_splits=1)
+    for _ in range(2):
+        call = plan.take()
+        plan.on_answer(call, Answer(failure="out of time", late=True, seconds=150.0))
+    calls = [plan.take(), plan.take()]
+    assert [call.argument.names for call in calls] == [("logistic",), ("forest",)]
+    assert not any(call.argument.level.tuned for call in calls)
+    assert calls[0].until > time.perf_counter() + 150.0
+    # If one of them still runs, its answer is waited for.
+    plan = schedule(clock=Clock(200.0), n_splits=1)
+    call = plan.take()
+    plan.take()
+    plan.on_answer(call, Answer(failure="out of time", late=True, seconds=150.0))
+    assert plan.take() is None
+
+
 def test_quick_fits_end_with_the_time_but_for_the_first_two():
     names = ["logistic", "forest", "boosting", "LSL"]
     assert len(list(schedule(groups=[choose([name]) for name in names]).quick_calls())) == 4
     late = schedule(groups=[choose([name]) for name in names], clock=Clock(1.0, start=-1e9))
     calls = list(late.quick_calls())
-    assert [call.argument.names for call in calls] == [("logistic",), ("forest",)]
+    assert [call.argument.names for call in calls] == [("logistic",)]
     names = ["LSL", "logistic", "forest"]
     late = schedule(groups=[choose([name]) for name in names], clock=Clock(1.0, start=-1e9))
-    assert [call.argument.names for call in late.quick_calls()] == [("logistic",), ("forest",)]
+    assert [call.argument.names for call in late.quick_calls()] == [("logistic",)]
+    short = schedule(groups=[choose([name]) for name in names], clock=Clock(0.4))
+    assert [call.argument.names for call in short.quick_calls()] == [("LSL",), ("logistic",)]
     assert all(call.until > time.perf_counter() for call in calls)
 
 

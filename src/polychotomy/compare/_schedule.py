@@ -58,6 +58,8 @@ TRAINING_PACES = 0.5
 HOPELESS, LATE = 0.1, 1.3
 # The best method so far may take more.
 BEST_SHARE = 0.7
+# Where no method has an answer, some are tried without tuning for this share of the time left.
+ALL_BUT_LITTLE = 0.9
 # A method that was stopped may try again with this share of the time left, if that is so many times
 # what it had.
 AGAIN_SHARE, MUCH_MORE = 0.6, 1.5
@@ -299,6 +301,18 @@ class Schedule:
             if left is not None and had is not None and AGAIN_SHARE * left > MUCH_MORE * had:
                 self._too_slow.discard((level, _key_of(group)))
                 yield self._call(group, level, 0, AGAIN_SHARE)
+        # Half of the time may be left when all methods that were named took too long.
+        while self._running and not self._has_answer():
+            yield None
+        if not self._has_answer():
+            able = [group[:1] for group in late if group[0].quick is not None]
+            for one in able[: self.n_workers]:
+                call = self._call(one, Level(self.sizes[0], False), 0, ALL_BUT_LITTLE)
+                if not self._is_hopeless(call):
+                    yield call
+
+    def _has_answer(self) -> bool:
+        return any(runs for found in self.found.values() for runs in found.values())
 
     def _more_splits(
         self, reached: list[tuple[Level, list[list[Candidate]]]]
