@@ -260,7 +260,7 @@ def test_work_that_would_be_ended_at_once_is_not_begun():
     assert judged(plan, 0.5, 1.0).split == 1
     plan.clock.limit = plan.clock.spent + 0.5  # less than a split has taken
     assert plan.take() is None
-    late = schedule(clock=Clock(60.0, pace=300.0))
+    late = schedule(clock=Clock(60.0, pace=600.0))
     assert late.take() is None
 
 
