@@ -224,6 +224,20 @@ def test_the_time_left_is_used_where_no_method_has_an_answer():
     assert plan.take() is None
 
 
+def test_there_is_an_answer_when_the_time_is_over():
+    late = Clock(1.0, start=time.perf_counter() - 5.0)
+    # Processes that do not begin in time.
+    found = compare_methods(SMALL_X, SMALL_Y, ["PSVC", "logistic"], clock=late, n_jobs=2)
+    assert found.recommended in ("PSVC", "logistic")
+    names = ["PSVC", "LSL", "logistic"]
+    plan = schedule(groups=[choose([name]) for name in names], clock=Clock(1.0, pace=2.0))
+    call = plan.last_call()
+    assert call.argument.names == ("logistic",)
+    assert call.until > time.perf_counter() + 1.0
+    judged(plan, 0.5, 1.0)
+    assert plan.last_call() is None
+
+
 def test_quick_fits_end_with_the_time_but_for_the_first_two():
     names = ["logistic", "forest", "boosting", "LSL"]
     assert len(list(schedule(groups=[choose([name]) for name in names]).quick_calls())) == 4

@@ -186,6 +186,8 @@ def compare_methods(
                 quick = schedule.quick_calls()
                 InProcess().call(TASK, material, lambda: next(quick, None), schedule.on_answer)
         where.call(TASK, material, schedule.take, schedule.on_answer)
+        last = iter([call for call in [schedule.last_call()] if call is not None])
+        InProcess().call(TASK, material, lambda: next(last, None), schedule.on_answer)
         if train_after and clock.limit is not None:
             share = IMPORTANCE_SHARE if importance else 0.0
             kept = judging.reserve - share * clock.limit

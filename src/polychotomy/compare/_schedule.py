@@ -58,6 +58,8 @@ TRAINING_PACES = 0.5
 HOPELESS, LATE = 0.1, 1.3
 # The best method so far may take more.
 BEST_SHARE = 0.7
+# A last fit, when the time is over and there is no answer, may take this multiple of the pace.
+LAST = 1.0
 # Where no method has an answer, some are tried without tuning for this share of the time left.
 ALL_BUT_LITTLE = 0.9
 # A method that was stopped may try again with this share of the time left, if that is so many times
@@ -166,6 +168,22 @@ class Schedule:
                 # One gets a moment even if reading took all the time: some answer must be.
                 call = replace(call, until=perf_counter() + self._moment)
             yield call
+
+    def last_call(self) -> Call | None:
+        """Return a fit for this process if no method has an answer when the time is over.
+
+        On a computer so busy that not even a process begins in time, a logistic regression of few
+        rows takes a small part of what importing took.
+        """
+        if self._has_answer() or self.clock.limit is None:
+            return None
+        able = [one for group in self.groups for one in group[:1] if one.quick is not None]
+        # Machines for pairs, and with landmarks, take long where there are many classes.
+        able.sort(key=lambda one: one.pipe is not None or one.whole)
+        if not able:
+            return None
+        call = self._call(able[:1], Level(self.sizes[0], False), 0, 1.0)
+        return replace(call, until=perf_counter() + LAST * self.clock.pace)
 
     @property
     def _moment(self) -> float:
@@ -289,7 +307,7 @@ class Schedule:
         yield from self._again()
         yield from self._more_splits(reached)
 
-    def _again(self) -> Iterator[Call]:
+    def _again(self) -> Iterator[Call | None]:
         """Try methods once more that were not finished on the smallest part, if there is time.
 
         The others may have needed less than was kept for them.
