@@ -4,6 +4,7 @@ import io
 import pickle
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas
@@ -233,7 +234,7 @@ def test_there_is_an_answer_when_the_time_is_over():
     plan = schedule(groups=[choose([name]) for name in names], clock=Clock(1.0, pace=2.0))
     call = plan.last_call()
     assert call.argument.names == ("logistic",)
-    assert call.until > time.perf_counter() + 1.0
+    assert call.until > time.perf_counter() + 0.3
     judged(plan, 0.5, 1.0)
     assert plan.last_call() is None
 
@@ -467,6 +468,10 @@ def test_importance_and_slices_find_the_column():
     assert (worst["column"], worst["where"]) == ("colour", "red")
     assert len({point["rows"] for point in found.curve}) == 3
     page = html_report(found, "made", X=table.X)
+    assert "every method was tuned inside each training part" in page
+    quick = html_report(replace(found, level=replace(found.level, tuned=False)), "made", X=table.X)
+    assert "no method was tuned, because there was no time" in quick
+    assert "every method was tuned" not in quick
     brief = html_report(found, "made", X=table.X, until=0.0)
     left_out = "There was no time to draw the reliability of the classes: allow more with --time."
     assert '<section id="reliability">' in brief

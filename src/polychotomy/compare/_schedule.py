@@ -59,7 +59,7 @@ HOPELESS, LATE = 0.1, 1.3
 # The best method so far may take more.
 BEST_SHARE = 0.7
 # A last fit, when the time is over and there is no answer, may take this multiple of the pace.
-LAST = 1.0
+LAST = 0.3
 # Where no method has an answer, some are tried without tuning for this share of the time left.
 ALL_BUT_LITTLE = 0.9
 # A method that was stopped may try again with this share of the time left, if that is so many times
