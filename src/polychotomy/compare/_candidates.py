@@ -56,7 +56,7 @@ NEAREST = {
 KERNELS_TUNED_ROWS = 4_000
 OTHERS_TUNED_ROWS = 16_000
 # And with many pairs of classes on fewer: so many scores take 64 MiB for each value of C, of which
-# a search has nine. But not on fewer rows of each class than folds.
+# a search has seven. But not on fewer rows of each class than folds.
 TUNED_SCORES, TUNED_ROWS_A_CLASS = 1 << 23, 5
 FEW_LANDMARKS = 500
 GROWTH_OF_KERNELS, GROWTH_OF_OTHERS = 1.7, 1.15

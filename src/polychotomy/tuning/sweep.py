@@ -291,7 +291,7 @@ class Sweep:
         if self.keeps_scores:
             for cell, trial in usable:
                 found.kept[cell] = trial.scores(self.data, self.splits)
-            # Of many columns, the scores of nine cells would be half a gigabyte.
+            # Of many columns, the scores of seven cells would be 400 MB.
             found.kept = self.needed_scores(found.kept, part.wanted, found.outcomes)
 
     def _judge_method(
