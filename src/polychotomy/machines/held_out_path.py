@@ -1,7 +1,7 @@
 """Kernel machines along a path of C, some columns at a time where coefficients are mostly zero.
 
-One-vs-one of 100 classes has 4,950 columns. With 1,500 rows, five folds and seven values of C, their
-coefficients would be 2.1 GB, of which all but 2 % are zero.
+One-vs-one of 100 classes has 4,950 columns. With 1,500 rows, five folds and seven values of C,
+their coefficients would be 2.1 GB, of which all but 2 % are zero.
 """
 
 from __future__ import annotations
