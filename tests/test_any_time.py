@@ -226,8 +226,7 @@ def test_the_time_left_is_used_where_no_method_has_an_answer():
 
 
 def test_there_is_an_answer_when_the_time_is_over():
-    late = Clock(1.0, start=time.perf_counter() - 5.0)
-    # Processes that do not begin in time.
+    late = Clock(1.0, start=time.perf_counter() - 5.0, pace=60.0)
     found = compare_methods(SMALL_X, SMALL_Y, ["PSVC", "logistic"], clock=late, n_jobs=2)
     assert found.recommended in ("PSVC", "logistic")
     names = ["PSVC", "LSL", "logistic"]
