@@ -222,7 +222,7 @@ def test_compare_within_a_budget(commands, small):
     said = commands.run("compare", small, "-t", "Art", *options)
     assert said.code == 0, said.err
     found = said.json
-    assert found["seconds"] < 6
+    assert 0 < found["splits"] < 900
     assert f"{found['splits']} of the 900 planned" in found["protocol"]
 
 
