@@ -195,7 +195,7 @@ class Trial:
 
     Parameters
     ----------
-    tested : list of Margins
+    tested : sequence of Margins
         For every fold, the margins of its test rows by machines that did not see them.
     failed : list of int
         The trained columns whose solver did not converge in some fold.
@@ -203,7 +203,7 @@ class Trial:
         Returns the machines of a fold.
     """
 
-    tested: list[Margins]
+    tested: Sequence[Margins]
     failed: list[int]
     machines: Callable[[int], BinaryMachines]
 
