@@ -4,6 +4,11 @@ Weights, temperings and choices of members can then be tried in seconds: see poo
 file for every set and partition, in the folder given; what is there already is not computed again.
 
     nice -n 19 python benchmarks/pool_cache.py folder --sets glass wine --partitions 2
+    python benchmarks/pool_cache.py folder --most-rows 5000 --also trees boosting
+
+With `--also`, the members of the pool and these candidates only. With `--nested`, also what
+refitted members say of each fold: metrics, C and widths are learned again without it, so that
+nothing about these probabilities is optimistic. That takes five times as long again.
 """
 
 from __future__ import annotations
@@ -28,6 +33,8 @@ from polychotomy.ensemble.members import Rows, fit_members, member_probabilities
 from polychotomy.ensemble.pool import COARSE_C, FINE_C, default_members
 from polychotomy.ensemble.views import learn_view
 
+RANKED = "ANOVA of ranks"
+
 
 def differing():
     """Return members for classes that depend on thresholds: an ANOVA kernel, and trees."""
@@ -43,6 +50,11 @@ def differing():
     return [("logistic anova", make_pipeline(StandardScaler(), search)), ("trees", trees)]
 
 
+def five_members(n_rows):
+    """Return the kernel machines of the pool, without the trees that many rows have."""
+    return [one for one in default_members(n_rows=n_rows) if one[0] not in ("trees", "boosting")]
+
+
 def candidates():
     trees = dict(differing())["trees"]
     boosting = HistGradientBoostingClassifier(
@@ -54,10 +66,14 @@ def candidates():
         scoring="neg_log_loss",
         cv=StratifiedKFold(3),
     )
+    # With more rows, more rounds pay: they end when a tenth of the rows gains no more.
+    stopped = clone(boosting).set_params(max_iter=300, early_stopping=True)
     return [
         *differing(),
         ("trees of all inputs", clone(trees).set_params(max_features=None)),
+        ("100 trees of all inputs", clone(trees).set_params(n_estimators=100, max_features=None)),
         ("boosting", boosting.set_params(early_stopping=False)),
+        ("boosting, stopped", stopped),
         ("linear", linear),
     ]
 
@@ -86,15 +102,32 @@ def probabilities(X, y, new, given):
     return found
 
 
-def compute(name, number, most_rows):
+def nested(X, y):
+    """Return probabilities of every fold by members that have not seen it in any way."""
+    given, folds = five_members(len(y)), list(StratifiedKFold(5).split(X, y))
+    p = np.zeros((len(given), len(y), y.max() + 1))
+    for train, test in folds:
+        known = np.unique(y[train])
+        found = probabilities(X[train], y[train], X[test], given)
+        for member, (_, _, new, _) in zip(p, found, strict=True):
+            member[np.ix_(test, known)] = new
+    return p
+
+
+def compute(name, number, most_rows, also, with_nested):
     train_X, train_y, new_X, new_y = partition(*load(name), number, most_rows, 2000)
-    found = probabilities(train_X, train_y, new_X, default_members() + candidates())
-    view = learn_view("ranks", train_X, np.ones(len(train_y)))
-    ranked = view.transform(train_X), train_y, view.transform(new_X)
-    anova = dict(differing())["logistic anova"]
-    found += probabilities(*ranked, [("ANOVA of ranks", anova)])
+    more = [one for one in candidates() if also is None or one[0] in also]
+    given = five_members(len(train_y)) + more
+    found = probabilities(train_X, train_y, new_X, given)
+    if also is None or RANKED in also:
+        view = learn_view("ranks", train_X, np.ones(len(train_y)))
+        ranked = view.transform(train_X), train_y, view.transform(new_X)
+        anova = dict(differing())["logistic anova"]
+        found += probabilities(*ranked, [(RANKED, anova)])
     names, out_of_fold, test, seconds = zip(*found, strict=True)
+    more = {"nested": nested(train_X, train_y)} if with_nested else {}
     return {
+        **more,
         "names": np.array(names),
         "out_of_fold": np.stack(out_of_fold),
         "test": np.stack(test),
@@ -111,6 +144,8 @@ def main():
     parser.add_argument("--sets", nargs="+", default=[*CHOSEN_ON, *ALSO_CHOSEN_ON, *CLAIMED_ON])
     parser.add_argument("--partitions", type=int, default=2)
     parser.add_argument("--most-rows", type=int, default=800)
+    parser.add_argument("--also", nargs="*", help="candidates, in place of all of them")
+    parser.add_argument("--nested", action="store_true", help="members refitted for each fold")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     for number in range(options.partitions):
@@ -118,7 +153,7 @@ def main():
             file = options.folder / f"{name}-{options.most_rows}-{number}.npz"
             if not file.exists():
                 with threadpool_limits(1):
-                    found = compute(name, number, options.most_rows)
+                    found = compute(name, number, options.most_rows, options.also, options.nested)
                 # In one step: what is there is whole.
                 part = file.with_suffix(".part.npz")
                 np.savez_compressed(part, **found)

@@ -5,6 +5,7 @@ over the sets, its standard error from the scatter of the sets, and on how many 
 Choose on the first table; the second one is for claims.
 
     python benchmarks/pool_weights.py folder
+    python benchmarks/pool_weights.py folder --many     # members for 2,000 rows and more
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from _sets import ALSO_CHOSEN_ON, CHOSEN_ON, CLAIMED_ON
+from _sets import ALSO_CHOSEN_ON, CHOSEN_ON, CLAIMED_ON, GENERATED
 from _table import Table, add_csv_option
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
@@ -37,7 +38,20 @@ POOLS = {
     "and a linear one": (*SEVEN, "linear"),
     "and trees of all inputs": (*SEVEN, "trees of all inputs"),
     "and boosting": (*SEVEN, "boosting"),
+    "with trees and boosting": (*FIVE, "trees", "boosting"),
+    "with boosting, stopped": (*FIVE, "boosting, stopped"),
+    "with trees and boosting, stopped": (*FIVE, "trees", "boosting, stopped"),
 }
+# With enough rows: the columns are the shares of the log-linear pool.
+MANY = {
+    "five": FIVE,
+    "with trees": (*FIVE, "100 trees of all inputs"),
+    "with boosting": (*FIVE, "boosting"),
+    "with trees and boosting": (*FIVE, "100 trees of all inputs", "boosting"),
+}
+SHARES = (0.5, 0.75, 1.0)
+# Weights and temperings of the five from probabilities of refitted members.
+NESTED = "five, nested"
 BASE = "five", "the pool's"
 
 
@@ -97,6 +111,22 @@ def ways(p, new, y):
     )
 
 
+def judged_shares(file):
+    kept = np.load(file)
+    names, y, new_y = list(kept["names"]), kept["y"], kept["new_y"]
+    temperings = [Tempering().fit(p, y) for p in kept["out_of_fold"]]
+    p = np.stack([t.transform(q) for t, q in zip(temperings, kept["out_of_fold"], strict=True)])
+    new = np.stack([t.transform(q) for t, q in zip(temperings, kept["test"], strict=True)])
+    for pool, members in MANY.items():
+        some = [names.index(one) for one in members]
+        mean = arithmetic_mean(new[some], mixture(p[some], y, 1.0))
+        log_linear = fit_log_linear(p[some], y, None).transform(new[some])
+        for share in SHARES:
+            q = (1.0 - share) * mean + share * log_linear
+            name = file.stem.rsplit("-", 2)[0]
+            yield {"set": name, "pool": pool, "way": f"{share:g}", "nll": nll(q, new_y)}
+
+
 def judged(file):
     kept = np.load(file)
     name = file.stem.rsplit("-", 2)[0]
@@ -105,12 +135,21 @@ def judged(file):
     p = np.stack([t.transform(q) for t, q in zip(temperings, kept["out_of_fold"], strict=True)])
     new = np.stack([t.transform(q) for t, q in zip(temperings, kept["test"], strict=True)])
     for pool, members in POOLS.items():
+        if not set(members) <= set(names):
+            continue
         some = [names.index(one) for one in members]
         for way, q in ways(p[some], new[some], y):
             yield {"set": name, "pool": pool, "way": way, "nll": nll(q, new_y)}
+    if "nested" in kept:
+        some = [names.index(one) for one in FIVE]
+        temperings = [Tempering().fit(q, y) for q in kept["nested"]]
+        p = [one.transform(q) for one, q in zip(temperings, kept["nested"], strict=True)]
+        new = [one.transform(q) for one, q in zip(temperings, kept["test"][some], strict=True)]
+        for way, q in ways(np.stack(p), np.stack(new), y):
+            yield {"set": name, "pool": NESTED, "way": way, "nll": nll(q, new_y)}
 
 
-def show(frame, title, sets):
+def show(frame, title, sets, base=BASE):
     """Print differences to the pool, and return the table."""
     some = frame[frame.set.isin(sets)]
     columns = list(dict.fromkeys(some.way))
@@ -123,9 +162,9 @@ def show(frame, title, sets):
     if not len(some):
         return table
     means = some.groupby(["set", "pool", "way"])["nll"].mean().unstack(["pool", "way"])
-    print(f"\n{title} on: {len(means)} sets, NLL of the pool {means[BASE].mean():.4f}")
-    for pool in POOLS:
-        cells = [means[pool, way] - means[BASE] for way in columns]
+    print(f"\n{title} on: {len(means)} sets, NLL of the pool {means[base].mean():.4f}")
+    for pool in [one for one in (*POOLS, NESTED) if one in means.columns]:
+        cells = [(means[pool, way] - means[base]).dropna() for way in columns]
         texts = [f"{x.mean():+.4f} ± {x.std() / len(x) ** 0.5:.4f}, {(x < 0).sum()}" for x in cells]
         table.add(pool, *texts)
     return table
@@ -134,12 +173,21 @@ def show(frame, title, sets):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--many", action="store_true", help="members for 2,000 rows and more")
     add_csv_option(parser)
     options = parser.parse_args()
     files = [file for file in sorted(options.folder.glob("*.npz")) if ".part" not in file.name]
+    judge = judged_shares if options.many else judged
     with threadpool_limits(1):
-        frame = pd.DataFrame([line for file in files for line in judged(file)])
-    for title, sets in (("chosen", [*CHOSEN_ON, *ALSO_CHOSEN_ON]), ("claimed", CLAIMED_ON)):
+        frame = pd.DataFrame([line for file in files for line in judge(file)])
+    if options.many:
+        measured = [one for one in dict.fromkeys(frame.set) if one not in GENERATED]
+        base = "five", f"{SHARES[0]:g}"
+        show(frame, "many_rows", measured, base).save(options.csv)
+        show(frame, "thresholds", ["thresholds"], base)
+        return
+    chosen = [*CHOSEN_ON, *ALSO_CHOSEN_ON, *GENERATED]
+    for title, sets in (("chosen", chosen), ("claimed", CLAIMED_ON)):
         show(frame, title, sets).save(options.csv)
 
 

@@ -8,6 +8,7 @@ so that the work can be done in pieces:
 
     python benchmarks/quality.py --sets glass wine --methods LS2 POOL --partitions 3
     python benchmarks/quality.py --ablation         # POOL, and with more members
+    python benchmarks/quality.py --ablation --most-rows 5000    # POOL, and with fewer members
     python benchmarks/quality.py --table            # of what is there
     python benchmarks/quality.py --against stack    # is POOL ahead of it?
     python benchmarks/quality.py --write            # results/quality.csv and the table in the docs
@@ -38,7 +39,7 @@ from threadpoolctl import threadpool_limits
 import polychotomy
 from polychotomy.compare import Conditions, candidates
 from polychotomy.ensemble.members import member_probabilities
-from polychotomy.ensemble.pool import default_members
+from polychotomy.ensemble.pool import ENOUGH_ROWS, default_members
 
 N_PARTITIONS, MOST_ROWS, MOST_TEST_ROWS = 10, 800, 3000
 DECADES = 10.0 ** np.arange(-3, 4)
@@ -51,6 +52,15 @@ ABLATION = {
     "POOL, with ANOVA": ("logistic anova",),
     "POOL, with trees": ("trees",),
     "POOL, with both": ("logistic anova", "trees"),
+}
+# With 2,000 rows and more, POOL has trees and boosting: pools without them. The last is the former
+# POOL, with a log-linear pool that counts a half.
+WITHOUT = {
+    "POOL": (),
+    "POOL, without trees": ("trees",),
+    "POOL, without boosting": ("boosting",),
+    "POOL, without both": ("trees", "boosting"),
+    "POOL, without both, halves": ("trees", "boosting"),
 }
 HERE = Path(__file__).parent
 KEPT = HERE / "results" / "quality.csv"
@@ -157,7 +167,12 @@ def run(options):
     for number in range(options.first, options.partitions):
         for name in options.sets:
             X = None
-            for method in [*ABLATION][:1] if options.ablation else options.methods:
+            if options.ablation:
+                X, y = load(name)
+                rows = partition(X, y, number, options.most_rows, MOST_TEST_ROWS)
+                keys = {"set": name, "partition": number}
+            first = [last_of_ablation(len(rows[1]))] if options.ablation else options.methods
+            for method in first:
                 if (name, number, method, options.most_rows) in done:
                     continue
                 if X is None:
@@ -189,15 +204,20 @@ def answer(method, X, y, new_X, new_y):
     return method, clf.classes_, clf.predict_proba(new_X), seconds
 
 
+def last_of_ablation(n_rows):
+    return [*(ABLATION if n_rows < ENOUGH_ROWS else WITHOUT)][-1]
+
+
 def ablation(X, y, new_X, new_y):
-    """Yield what `answer` returns for POOL and for pools with more members.
+    """Yield what `answer` returns for POOL and for pools with more members, or with fewer.
 
     The members are fitted once; the time of a pool is the share of its members.
     """
     start = process_time()
     with threadpool_limits(1):
         # The seeds of the first members are those that they have in POOL.
-        given = [*default_members(), *differing()]
+        enough = len(y) >= ENOUGH_ROWS
+        given = [*default_members(n_rows=len(y)), *(() if enough else differing())]
         pool = polychotomy.PolychotomyPool(given, random_state=0)
         members, rows = pool._fit_members(X, y, None)
     seconds = process_time() - start
@@ -206,10 +226,15 @@ def ablation(X, y, new_X, new_y):
         for name, one in pool.members_.items()
     }
     own = [name for name, _ in default_members()]
-    for name, more in ABLATION.items():
-        kept = [member for member in members if member.name in (*own, *more)]
+    for name, some in (WITHOUT if enough else ABLATION).items():
+        if enough:
+            kept = [member for member in members if member.name not in some]
+        else:
+            kept = [member for member in members if member.name in (*own, *some)]
         part = polychotomy.PolychotomyPool()
         part._fit_weights(kept, rows)
+        if "halves" in name:
+            part.log_linear_share_ = 0.5
         p = np.stack([part.temperings_[one.name].transform(new[one.name]) for one in kept])
         share = sum(one.seconds for one in kept) / sum(one.seconds for one in members)
         yield name, pool.classes_, part._together(p), share * seconds
@@ -319,7 +344,7 @@ def in_docs(frame):
     lines = frame.to_dict("records")
     parts = []
     for most_rows in sorted(set(frame.most_rows)):
-        for methods in (["POOL", "stack"], list(ABLATION)):
+        for methods in (["POOL", "stack"], list(ABLATION), list(WITHOUT)):
             wide, there = matched(lines, methods, most_rows)
             wide = wide[wide.index.get_level_values("set").isin(CLAIMED_ON)]
             if len(there) < len(methods) or wide.index.get_level_values("set").nunique() < 2:
@@ -406,7 +431,7 @@ def main():
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+", default=[*CHOSEN_ON, *CLAIMED_ON])
-    names = list(dict.fromkeys([*METHODS, *ABLATION]))
+    names = list(dict.fromkeys([*METHODS, *ABLATION, *WITHOUT]))
     parser.add_argument("--methods", nargs="+", default=names, choices=names)
     parser.add_argument("--first", type=int, default=0, help="the first partition")
     parser.add_argument("--partitions", type=int, default=N_PARTITIONS)

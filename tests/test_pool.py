@@ -22,7 +22,14 @@ import polychotomy as pc
 from polychotomy.core.empirical_bayes import fit_shrunk
 from polychotomy.core.math import softmax
 from polychotomy.ensemble.members import Rows, fit_members
-from polychotomy.ensemble.pool import default_members, expected_total, ls_members, within_budget
+from polychotomy.ensemble.pool import (
+    default_members,
+    expected_seconds,
+    expected_total,
+    ls_members,
+    randomised_trees,
+    within_budget,
+)
 from polychotomy.ensemble.pooling import (
     PSEUDO_COUNTS,
     fit_log_linear,
@@ -33,6 +40,7 @@ from polychotomy.ensemble.pooling import (
 
 ALL_X, ALL_y = load_wine(return_X_y=True)
 X, y, NEW = ALL_X[::2, :6], ALL_y[::2], ALL_X[1::2, :6]
+FIVE = ("ls gaussian", "ls laplacian", "logistic gaussian", "logistic laplacian", "svm")
 QUICK = pc.LearnedMetric(views=["standardised"], rounds=1)
 LS = ("ls", pc.MetricClassifier(metric=QUICK))
 BAYES = ("bayes", GaussianNB())
@@ -154,6 +162,55 @@ def test_default_members_answer_together():
     assert set(pool.seconds_) == set(pool.members_)
     copy = pickle.loads(pickle.dumps(pool))
     np.testing.assert_array_equal(copy.predict_proba(NEW), pool.predict_proba(NEW))
+
+
+def test_enough_rows_have_trees_and_boosting(monkeypatch):
+    assert [name for name, _ in default_members(n_rows=1999)] == list(FIVE)
+    for n_rows in (2000, 5000):
+        assert [name for name, _ in default_members(n_rows=n_rows)] == [*FIVE, "trees", "boosting"]
+    monkeypatch.setattr("polychotomy.ensemble.pool.ENOUGH_ROWS", len(y))
+    pool, again = (pc.recipe("POOL").fit(X, y) for _ in range(2))
+    assert list(pool.members_) == [*FIVE, "trees", "boosting"]
+    p = pool.predict_proba(NEW)
+    np.testing.assert_array_equal(p, again.predict_proba(NEW))
+    # The first members are those that there would be without the others.
+    monkeypatch.undo()
+    few = pc.recipe("POOL").fit(X, y)
+    for name in FIVE:
+        np.testing.assert_array_equal(
+            few.members_[name].predict_proba(NEW), pool.members_[name].predict_proba(NEW)
+        )
+    file = io.BytesIO()
+    pc.save(pool, file)
+    file.seek(0)
+    np.testing.assert_array_equal(pc.load(file).predict_proba(NEW), p)
+
+
+def test_the_log_linear_pool_counts_three_quarters_with_enough_rows(monkeypatch):
+    few = pc.PolychotomyPool([LS, BAYES]).fit(X, y)
+    monkeypatch.setattr("polychotomy.ensemble.pool.ENOUGH_ROWS", len(y))
+    pool = pc.PolychotomyPool([LS, BAYES]).fit(X, y)
+    assert (few.log_linear_share_, pool.log_linear_share_) == (0.5, 0.75)
+    tempered = np.stack(
+        [
+            pool.temperings_[name].transform(member.predict_proba(NEW))
+            for name, member in pool.members_.items()
+        ]
+    )
+    mean = np.tensordot(list(pool.weights_.values()), tempered, 1)
+    log_linear = pool.log_linear_.transform(tempered)
+    np.testing.assert_allclose(pool.predict_proba(NEW), 0.25 * mean + 0.75 * log_linear, atol=1e-15)
+    # Files of earlier versions do not have the share: it was a half.
+    del pool.log_linear_share_
+    np.testing.assert_allclose(pool.predict_proba(NEW), 0.5 * mean + 0.5 * log_linear, atol=1e-15)
+
+
+def test_trees_of_many_rows_see_some_of_them():
+    trees = {n_rows: randomised_trees(n_rows) for n_rows in (20_000, 200_000)}
+    assert [one.max_samples for one in trees.values()] == [None, 0.1]
+    # Forests that are fitted once are not taken for six fits.
+    costs = [expected_seconds(one, 6_000) for one in (trees[20_000], RandomForestClassifier())]
+    assert costs[0] == pytest.approx(costs[1] / 6.0)
 
 
 def test_many_rows_have_members_with_landmarks(monkeypatch):

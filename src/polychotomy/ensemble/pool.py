@@ -28,6 +28,7 @@ from ..pipe.classifier import PolychotomyClassifier
 from ..pipe.folds import FoldRows, split_rows
 from ..tempering.tempering import Tempering
 from ..tuning.search import TwoStepSearchCV
+from .boosted_trees import BoostedTrees
 from .members import Member, Rows, fit_members, last_step, member_probabilities, metric_key
 from .metric import LearnedMetric
 from .metric_classifier import LANDMARKS, MANY_ROWS, MetricClassifier
@@ -43,6 +44,12 @@ COARSE_C = (0.1, 1.0, 10.0, 100.0, 1000.0)
 FINE_C = (0.3, 3.0)
 # C, and the width of the SVM, are chosen on a sample of this many rows.
 ROWS_FOR_SEARCH = 1000
+# From this many rows on, trees and boosting are default members, and the log-linear pool counts
+# more.
+ENOUGH_ROWS = 2_000
+LOG_LINEAR_SHARE, LOG_LINEAR_SHARE_OF_FEW_ROWS = 0.75, 0.5
+# Every tree sees this many rows at most, so that its size does not grow with the rows.
+N_TREES, ROWS_OF_A_TREE = 100, 20_000
 # The typical error of a score of multinomial regression. With its default of 0.01 it took 1.6 times
 # as long on 20,000 rows of nearly separable classes, for an NLL that was lower by 0.0002.
 TOLERANCE = 0.03
@@ -54,18 +61,19 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     """Several classifiers, whose probabilities are combined with a weight for each.
 
     Every member's class probabilities are tempered. The result is half a weighted arithmetic mean
-    and half a log-linear pool. The weights of the mean maximise its likelihood on the members'
-    out-of-fold probabilities (by EM, with a prior that counts like one row for each member). The
-    log-linear pool multiplies powers of the members' probabilities; its exponents shrink to equal
-    ones, by empirical Bayes.
+    and half a log-linear pool; with 2,000 rows and more, a quarter and three quarters. The weights
+    of the mean maximise its likelihood on the members' out-of-fold probabilities (by EM, with a
+    prior that counts like one row for each member). The log-linear pool multiplies powers of the
+    members' probabilities; its exponents shrink to equal ones, by empirical Bayes.
 
     Parameters
     ----------
     members : list of (str, classifier), default=None
         Classifiers with `predict_proba`, of this library or any other, with names. By default
         those of `default_members`: an LS-SVM and kernel logistic regression, each with a learned
-        Gaussian and a learned Laplacian metric, and an SVM. Above 5,000 rows they have landmarks,
-        and there is no SVM.
+        Gaussian and a learned Laplacian metric, and an SVM; with 2,000 rows and more, also
+        extremely randomised trees and gradient boosting. Above 5,000 rows the kernel machines have
+        landmarks, and there is no SVM.
     budget : float, default=None
         The seconds that fitting may take, roughly. The most expensive members are skipped until
         the others are expected to finish in that time. The cheapest member always stays. Members
@@ -91,6 +99,9 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     log_linear_ : LogLinearPool
         The log-linear pool, with the slope of every member. Model files of earlier versions have
         `tempering_` instead, the tempering of the weighted geometric mean.
+    log_linear_share_ : float
+        The share of the log-linear pool in the result. Model files of earlier versions do not have
+        it; there it is a half.
     member_nll_ : dict
         The mean out-of-fold negative log-likelihood of every tempered member. It tends to
         be too low, because metrics, C and weights were chosen on the same rows.
@@ -135,6 +146,8 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         "weights_": DictOf(Number(at_least=0.0)),
         "temperings_": DictOf(Holds(Tempering, share="M")),
         "log_linear_": Holds(LogLinearPool, share="M", optional=True),
+        # Not in files of earlier versions.
+        "log_linear_share_": Number(at_least=0.0, optional=True),
         # Only in files of earlier versions.
         "tempering_": Holds(Tempering, share="M", optional=True),
         "member_nll_": DictOf(Number()),
@@ -367,6 +380,8 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         found = mixture_weights(scores.of_truth(p, numbers).T, counts)
         self.weights_ = dict(zip(self.members_, found.tolist(), strict=True))
         self.log_linear_ = fit_log_linear(p, numbers, weights)
+        enough = len(numbers) >= ENOUGH_ROWS
+        self.log_linear_share_ = LOG_LINEAR_SHARE if enough else LOG_LINEAR_SHARE_OF_FEW_ROWS
         nll = scores.nll(p, numbers, counts)
         self.member_nll_ = dict(zip(self.members_, nll.tolist(), strict=True))
         self.nll_ = float(scores.nll(self._together(p), numbers, counts))
@@ -378,33 +393,45 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
             other = self.tempering_.transform(geometric_mean(p, weights))
         else:
             other = log_linear.transform(p)
-        mean: FloatArray = 0.5 * (arithmetic_mean(p, weights) + other)
+        share = share_of_log_linear(self)
+        mean: FloatArray = (1.0 - share) * arithmetic_mean(p, weights) + share * other
         return mean
+
+
+def share_of_log_linear(pool: PolychotomyPool) -> float:
+    """Return the share of the log-linear pool in the answers of a fitted pool."""
+    share: float | None = getattr(pool, "log_linear_share_", None)
+    return LOG_LINEAR_SHARE_OF_FEW_ROWS if share is None else share
 
 
 def default_members(cv: Any = 5, n_rows: int = 0) -> list[tuple[str, Any]]:
     """Return the default members of a pool, the cheapest first.
 
-    Note: there are no trees among them, and no ANOVA kernel. Both together lowered the NLL by
-    0.0027 ± 0.0010 on the 23 data sets on which they were tried first, and by 0.0002 ± 0.0015 on 18
-    others, for a third more time. Other weights gained nothing (benchmarks/quality.py and
-    benchmarks/pool_weights.py).
+    Note: with few rows there are no trees among them, and no ANOVA kernel. Both together lowered
+    the NLL by 0.0027 ± 0.0010 on the 23 data sets on which they were tried first, and by 0.0002 ±
+    0.0015 on 18 others, for a third more time. With several thousand rows trees and boosting gain
+    more and cost less, and where classes depend on thresholds much more. Other weights gained
+    nothing (benchmarks/quality.py and benchmarks/pool_weights.py).
 
     Parameters
     ----------
     cv : int, splitter or iterable, default=5
         The folds of the members that need folds.
     n_rows : int, default=0
-        The number of rows. Above 5,000, kernel logistic regression is that of all classes together,
-        with landmarks, and there is no SVM: both take too long there for all pairs and folds.
+        The number of rows. From 2,000 on there are trees and boosting, too. Above 5,000, kernel
+        logistic regression is that of all classes together, with landmarks, and there is no SVM:
+        both take too long there for all pairs and folds.
 
     Returns
     -------
     members : list of (str, classifier)
     """
+    trees: list[tuple[str, Any]] = []
+    if n_rows >= ENOUGH_ROWS:
+        trees = [("trees", randomised_trees(n_rows)), ("boosting", BoostedTrees())]
     if n_rows > MANY_ROWS:
         together = KernelMultinomialRegression(landmarks=LANDMARKS, tol=TOLERANCE)
-        return [*ls_members(), *_in_metrics(together)]
+        return [*ls_members(), *_in_metrics(together), *trees]
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
@@ -428,7 +455,24 @@ def default_members(cv: Any = 5, n_rows: int = 0) -> list[tuple[str, Any]]:
         *ls_members(),
         *_in_metrics(search),
         ("svm", make_pipeline(StandardScaler(), widths)),
+        *trees,
     ]
+
+
+def randomised_trees(n_rows: int) -> Any:
+    """Return extremely randomised trees; rows that a tree has not seen take the place of folds."""
+    # Imported here, because it would slow down importing this library.
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    # The seed is fixed, because the other members draw nothing: equal rows give equal pools.
+    return ExtraTreesClassifier(
+        N_TREES,
+        max_features=None,
+        bootstrap=True,
+        max_samples=None if n_rows <= ROWS_OF_A_TREE else ROWS_OF_A_TREE / n_rows,
+        oob_score=True,
+        random_state=0,
+    )
 
 
 def _in_metrics(logistic: Any) -> list[tuple[str, Any]]:
@@ -449,8 +493,10 @@ def ls_members() -> list[tuple[str, Any]]:
 
 def expected_seconds(estimator: Any, n_rows: int) -> float:
     """Estimate how long fitting a member takes on one core, without its metric."""
-    seconds: float = getattr(last_step(estimator), "expected_seconds", guessed_seconds)(n_rows)
-    return seconds
+    last = last_step(estimator)
+    seconds: float = getattr(last, "expected_seconds", guessed_seconds)(n_rows)
+    # The guess is for five refits and one more; forests with out-of-bag rows are fitted once.
+    return seconds / 6.0 if getattr(last, "oob_score", False) else seconds
 
 
 def expected_total(members: list[tuple[str, Any]], n_rows: int, n_features: int) -> float:

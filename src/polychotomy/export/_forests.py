@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core.types import FloatArray, IntArray
+from ..ensemble.boosted_trees import BoostedTrees
 from ._graph import Tensor
 
 LEAF = -1
@@ -60,6 +61,36 @@ def forest(model: Any, X: Tensor) -> Tensor:
         target_weights_as_tensor=tensor(at["weight"] / len(model.estimators_)),
     )
     return total.apply("Cast", to=types.DOUBLE).normalised(len(model.classes_))
+
+
+def boosted(model: BoostedTrees, X: Tensor) -> Tensor:
+    """Return the class probabilities of boosted trees; scores are in single precision."""
+    types, tensor = X.graph.onnx.TensorProto, X.graph.onnx.numpy_helper.from_array
+    own, roots = np.arange(len(model.left_)), model.roots_.ravel()
+    ends, tree = model.left_ == own, np.searchsorted(roots, own, side="right") - 1
+    node = own - roots[tree]
+    n_scores = len(model.start_)
+    z = X.apply(
+        "TreeEnsembleRegressor",
+        domain="ai.onnx.ml",
+        n_targets=n_scores,
+        aggregate_function="SUM",
+        post_transform="NONE",
+        nodes_treeids=tree.tolist(),
+        nodes_nodeids=node.tolist(),
+        nodes_featureids=model.inputs_.tolist(),
+        nodes_truenodeids=np.where(ends, 0, model.left_ - roots[tree]).tolist(),
+        nodes_falsenodeids=np.where(ends, 0, model.right_ - roots[tree]).tolist(),
+        nodes_modes=np.where(ends, "LEAF", "BRANCH_LEQ").tolist(),
+        nodes_values_as_tensor=tensor(model.thresholds_),
+        target_treeids=tree[ends].tolist(),
+        target_nodeids=node[ends].tolist(),
+        target_ids=(tree[ends] % n_scores).tolist(),
+        target_weights_as_tensor=tensor(model.values_[ends]),
+    )
+    z = z.apply("Cast", to=types.DOUBLE) + model.start_
+    # Two classes have one score, that of the second.
+    return (z * np.array([0.0, 1.0]) if n_scores == 1 else z).softmax()
 
 
 def _leaves(tree: Any, ends: Any, number: int) -> tuple[IntArray, IntArray, IntArray, FloatArray]:

@@ -14,10 +14,11 @@ from sklearn.pipeline import Pipeline
 from ..core.extras import needed
 from ..core.math import SMALLEST_PROBABILITY
 from ..core.types import FloatArray
+from ..ensemble.boosted_trees import BoostedTrees
 from ..ensemble.metric import LearnedMetric
 from ..ensemble.metric_classifier import MetricClassifier
 from ..ensemble.nested import NestedDichotomies
-from ..ensemble.pool import PolychotomyPool
+from ..ensemble.pool import PolychotomyPool, share_of_log_linear
 from ..ensemble.tempered_classifier import TemperedClassifier
 from ..multinomial import KernelMultinomialRegression
 from ..pipe.classifier import PolychotomyClassifier
@@ -26,7 +27,7 @@ from ..probabilistic_svc import ProbabilisticSVC
 from ..tempering import StructuredTempering, Tempering
 from ._decoders import decoded
 from ._errors import ExportError
-from ._forests import forest
+from ._forests import boosted, forest
 from ._graph import OPSET, Tensor
 from ._machines import between, calibrated, dense_inputs, margins, taken
 
@@ -75,6 +76,11 @@ def _(model: PolychotomyClassifier, X: Tensor) -> Tensor:
 @probabilities.register(RandomForestClassifier)
 def _(model: Any, X: Tensor) -> Tensor:
     return forest(model, X)
+
+
+@probabilities.register
+def _(model: BoostedTrees, X: Tensor) -> Tensor:
+    return boosted(model, X)
 
 
 @singledispatch
@@ -139,7 +145,8 @@ def _(model: PolychotomyPool, X: Tensor) -> Tensor:
         n_classes = len(model.classes_)
         z = [_centred_logs(p, SMALLEST_PROBABILITY, n_classes) for p in members]
         other = (_weighted_sum(z, pool.slopes) + pool.biases).softmax()
-    return 0.5 * (arithmetic + other)
+    share = share_of_log_linear(model)
+    return arithmetic * (1.0 - share) + other * share
 
 
 def _weighted_sum(tensors: Sequence[Tensor], weights: Iterable[float]) -> Tensor:

@@ -180,10 +180,11 @@ def _check_tree(tree: Any) -> None:
     require(once[0] == 0 and (once[1:] == 1).all(), tree, "has nodes out of range")
     asked = inner.feature[inside]
     require(((asked >= 0) & (asked < n_features)).all(), tree, "reads inputs out of range")
-    depth = np.zeros(count, dtype=int)
-    for node in np.flatnonzero(inside):
-        depth[left[node]] = depth[right[node]] = depth[node] + 1
-    require(inner.max_depth == depth.max(), tree, "does not have the depth that it declares")
+    depth, level = -1, np.zeros(1, dtype=int)
+    while len(level):
+        depth, level = depth + 1, level[inside[level]]
+        level = np.concatenate([left[level], right[level]])
+    require(inner.max_depth == depth, tree, "does not have the depth that it declares")
     require(np.isfinite(inner.value).all(), tree, "has a NaN or infinite value")
 
 

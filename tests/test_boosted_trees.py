@@ -1,0 +1,107 @@
+"""Boosted trees give what scikit-learn's give, and can be stored and exported."""
+
+import io
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine, make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import polychotomy as pc
+from polychotomy.ensemble.boosted_trees import BoostedTrees
+from polychotomy.export import check_against
+
+X, Y = load_wine(return_X_y=True)
+NAMES = np.array(["barolo", "grignolino", "barbera"])[Y]
+NEW = np.vstack([X[1::2], 1.3 * X[1::2]])
+
+
+def through_a_file(clf):
+    file = io.BytesIO()
+    pc.save(clf, file)
+    file.seek(0)
+    return pc.load(file)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_probabilities_are_those_of_scikit_learn(n_classes, weighted):
+    # Scikit-learn has slopes in single precision: splits whose gains are equal may differ.
+    inputs, labels = make_classification(
+        1200, 8, n_informative=6, n_classes=n_classes, flip_y=0.2, random_state=1
+    )
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 800) if weighted else None
+    wanted = HistGradientBoostingClassifier(
+        max_iter=20,
+        max_leaf_nodes=15,
+        min_samples_leaf=5,
+        l2_regularization=1.0,
+        early_stopping=False,
+        random_state=0,
+    ).fit(inputs[:800], labels[:800], sample_weight=weights)
+    own = BoostedTrees(20).fit(inputs[:800], labels[:800], weights)
+    # Sums of weights are rounded, so that the end of a bin may be the next row's.
+    judged = inputs[:800] if weighted else inputs
+    p, q = own.predict_proba(judged), wanted.predict_proba(judged)
+    np.testing.assert_allclose(p, q, atol=1e-7)
+    np.testing.assert_array_equal(own.predict(judged), wanted.predict(judged))
+
+
+def test_parameters_are_checked():
+    with pytest.raises(ValueError, match="The 'max_leaf_nodes' parameter of BoostedTrees"):
+        BoostedTrees(max_leaf_nodes=1).fit(X, Y)
+
+
+def test_rows_of_weight_0_do_not_count():
+    weights = np.arange(len(Y)) % 2.0
+    one, two = BoostedTrees(5).fit(X, Y, weights), BoostedTrees(5).fit(X[1::2], Y[1::2])
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+
+
+def test_a_single_leaf_answers_with_the_shares():
+    clf = BoostedTrees(2, min_samples_leaf=200).fit(X, Y)
+    assert clf.depth_ == 0
+    np.testing.assert_allclose(clf.predict_proba(X[:1])[0], np.bincount(Y) / len(Y), atol=1e-12)
+
+
+@pytest.mark.parametrize("y", [NAMES, NAMES == "barbera"], ids=["three classes", "two"])
+def test_files_and_graphs_give_the_same(y):
+    clf = BoostedTrees(20).fit(X[::2], y[::2])
+    np.testing.assert_array_equal(through_a_file(clf).predict_proba(NEW), clf.predict_proba(NEW))
+    pytest.importorskip("onnxruntime")
+    assert check_against(pc.to_onnx(clf, X), clf, NEW) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("left_", 0, 10**6),
+        ("right_", 0, -1),
+        ("inputs_", 0, 13),
+        ("roots_", (0, 0), 10**6),
+        ("values_", 0, np.nan),
+        ("thresholds_", 0, np.inf),
+        ("depth_", None, 10**6),
+        ("start_", None, np.zeros(2)),
+    ],
+)
+def test_files_that_would_read_elsewhere_are_refused(name, place, value):
+    clf = BoostedTrees(3).fit(X, Y)
+    if place is None:
+        setattr(clf, name, value)
+    else:
+        getattr(clf, name)[place] = value
+    with pytest.raises(pc.persistence.ModelFileError):
+        through_a_file(clf)
+
+
+@parametrize_with_checks(
+    [BoostedTrees(5)],
+    # As in scikit-learn's class: a leaf has at least so many rows, whatever they weigh.
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": "rows of leaves are counted"
+    },
+)
+def test_sklearn_checks(estimator, check):
+    check(estimator)
