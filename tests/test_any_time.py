@@ -217,6 +217,12 @@ def test_the_time_left_is_used_where_no_method_has_an_answer():
     assert [call.argument.names for call in calls] == [("logistic",), ("forest",)]
     assert not any(call.argument.level.tuned for call in calls)
     assert calls[0].until > time.perf_counter() + 150.0
+    # Not for methods that failed otherwise.
+    plan = schedule(clock=Clock(200.0), n_splits=1)
+    for _ in range(2):
+        plan.on_answer(plan.take(), Answer(failure="not enough memory", seconds=1.0))
+    assert plan.take() is None
+    assert plan.failures["forest"] == "it failed: not enough memory"
     # If one of them still runs, its answer is waited for.
     plan = schedule(clock=Clock(200.0), n_splits=1)
     call = plan.take()

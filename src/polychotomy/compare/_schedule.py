@@ -323,7 +323,12 @@ class Schedule:
         while self._running and not self._has_answer():
             yield None
         if not self._has_answer():
-            able = [group[:1] for group in late if group[0].quick is not None]
+            # Not those that failed for another reason, which more time would not mend.
+            able = [
+                group[:1]
+                for group in late
+                if group[0].quick is not None and _key_of(group) in self._late_after
+            ]
             for one in able[: self.n_workers]:
                 call = self._call(one, Level(self.sizes[0], False), 0, ALL_BUT_LITTLE)
                 if not self._is_hopeless(call):
