@@ -136,7 +136,7 @@ def dask_workers(n_rows: int, landmarks: int) -> None:
     for n_workers in (1, 2):
         with (
             LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+                n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
             ) as cluster,
             Client(cluster) as client,
         ):

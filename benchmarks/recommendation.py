@@ -28,14 +28,13 @@ sets of `_sets.py`, with few rows and without the rivals of other libraries, so 
     python benchmarks/recommendation.py --equivalence --inner 10 --rows 200 --sets chosen --splits 0
     python benchmarks/recommendation.py --equivalence --inner 10 --rows 200 --sets chosen --table
 
-With `--write benchmarks/results/recommendation.csv` the table is written, too. With fewer than ten
-inner splits, most verdicts are "cannot tell".
+With `--write benchmarks/results/recommendation_equivalence.csv` the table is written, too. With
+fewer than ten inner splits, most verdicts are "cannot tell".
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import warnings
 from collections import Counter
@@ -44,7 +43,7 @@ from time import perf_counter
 
 import _sets
 import numpy as np
-from _table import Table, add_csv_option
+from _table import Table, add_csv_option, write_table
 from sklearn.model_selection import StratifiedShuffleSplit
 from threadpoolctl import threadpool_limits
 
@@ -209,8 +208,12 @@ def equivalence(options):
     said = sum(row[2] == "forest" for row in trees)
     print(f"\nsplits on which a forest is best: {len(trees)}; it is recommended on {said} of them")
     if options.write is not None:
-        with open(options.write, "w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows([heads, *rows])
+        words = (
+            "Methods that `compare` calls as good as the recommended one, on rows that neither has "
+            f"seen, by `benchmarks/recommendation.py --equivalence`: {options.inner} inner splits, "
+            f"at most {options.rows} training rows."
+        )
+        write_table(options.write, words, heads, rows)
 
 
 def table(options):

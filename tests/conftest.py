@@ -13,6 +13,11 @@ from threadpoolctl import threadpool_limits
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
+# Where the environment says to keep no bytecode, as images of containers do, each of the processes
+# that tests start would compile the whole library again, and pytest all tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # Workers of Dask are forked from a server process, as ours are: see the fixture below.
 if sys.platform == "linux":
     os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")

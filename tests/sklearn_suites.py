@@ -46,7 +46,7 @@ REGRESSOR = (
 )
 ONE_CLASS = "rows of a single class are refused"
 PARTIAL = "there is no partial_fit"
-NAN = "NaN is taken if the machine's tags say that it takes it, which those of a pipeline do not"
+FOLDS = "folds are drawn by content: a Gram matrix, or texts, have another than the inputs"
 ATTRIBUTE = "reads an attribute that is not there: n_classes_ or pairwise_indices_"
 
 
@@ -106,6 +106,8 @@ SUITES = {
             "test_svm.py::test_svc_raises_error_internal_representation": PRIVATE,
             "test_svm.py::test_weight": PROBABILITY,
             "test_sparse.py::test_sample_weights*": PROBABILITY,
+            "test_svm.py::test_svm_classifier_sided_sample_weight[[]estimator0]": PROBABILITY,
+            "test_svm.py::test_custom_kernel_not_array_input[[]ProbabilisticSVC]": FOLDS,
             "test_svm.py::test_negative_sample_weights_mask_all_samples*are-zero-SVC]": MESSAGE,
             "test_svm.py::test_negative_sample_weights_mask_all_samples*negative-SVC]": NEGATIVE,
             "test_svm.py::test_negative_weights_svc_leave_just_one_label*-SVC]": NEGATIVE,
@@ -130,7 +132,10 @@ SUITES = {
         "tests/test_multiclass.py, ProbabilisticSVC for SVC",
         ("sklearn.tests.test_multiclass",),
         _put(svm__SVC=pc.ProbabilisticSVC),
-        {"*::test_ovr_multilabel_predict_proba": ALWAYS},
+        {
+            "*::test_ovr_multilabel_predict_proba": ALWAYS,
+            "*::test_pairwise_cross_val_score[[]OneVsOneClassifier]": FOLDS,
+        },
     ),
     "multiclass_ovo": Suite(
         "tests/test_multiclass.py, PolychotomyClassifier for OneVsOneClassifier",
@@ -144,7 +149,6 @@ SUITES = {
             "*::test_ovo_one_class": MESSAGE,
             "*::test_pairwise_indices": ATTRIBUTE,
             "*::test_pairwise_n_features_in": ATTRIBUTE,
-            "*::test_support_missing_values*": NAN,
         },
     ),
     "multiclass_ovr": Suite(
@@ -163,7 +167,6 @@ SUITES = {
             "*::test_ovr_multilabel*": MULTILABEL,
             "*::test_ovr_single_label_predict_proba*": REGRESSOR,
             "*::test_pairwise_n_features_in": ATTRIBUTE,
-            "*::test_support_missing_values*": NAN,
             "*::test_constant_int_target*": ONE_CLASS,
             "*::test_multiclass_estimator_attribute_error": PARTIAL,
         },

@@ -1,8 +1,10 @@
 """Comparisons that always answer: splits, rare classes, processes, time, growing parts."""
 
 import io
+import pickle
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas
@@ -13,6 +15,8 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 from polychotomy.compare import (
+    _compare,
+    _splits,
     candidates,
     class_figures,
     compare_methods,
@@ -204,15 +208,53 @@ def test_a_method_that_was_stopped_is_tried_again_if_time_is_left():
     assert plan.take() is None
 
 
+def test_the_time_left_is_used_where_no_method_has_an_answer():
+    plan = schedule(clock=Clock(200.0), n_splits=1)
+    for _ in range(2):
+        call = plan.take()
+        plan.on_answer(call, Answer(failure="out of time", late=True, seconds=150.0))
+    calls = [plan.take(), plan.take()]
+    assert [call.argument.names for call in calls] == [("logistic",), ("forest",)]
+    assert not any(call.argument.level.tuned for call in calls)
+    assert calls[0].until > time.perf_counter() + 150.0
+    # Not for methods that failed otherwise.
+    plan = schedule(clock=Clock(200.0), n_splits=1)
+    for _ in range(2):
+        plan.on_answer(plan.take(), Answer(failure="not enough memory", seconds=1.0))
+    assert plan.take() is None
+    assert plan.failures["forest"] == "it failed: not enough memory"
+    # If one of them still runs, its answer is waited for.
+    plan = schedule(clock=Clock(200.0), n_splits=1)
+    call = plan.take()
+    plan.take()
+    plan.on_answer(call, Answer(failure="out of time", late=True, seconds=150.0))
+    assert plan.take() is None
+
+
+def test_there_is_an_answer_when_the_time_is_over():
+    late = Clock(1.0, start=time.perf_counter() - 5.0, pace=60.0)
+    found = compare_methods(SMALL_X, SMALL_Y, ["PSVC", "logistic"], clock=late, n_jobs=2)
+    assert found.recommended in ("PSVC", "logistic")
+    names = ["PSVC", "LSL", "logistic"]
+    plan = schedule(groups=[choose([name]) for name in names], clock=Clock(1.0, pace=2.0))
+    call = plan.last_call()
+    assert call.argument.names == ("logistic",)
+    assert call.until > time.perf_counter() + 0.3
+    judged(plan, 0.5, 1.0)
+    assert plan.last_call() is None
+
+
 def test_quick_fits_end_with_the_time_but_for_the_first_two():
     names = ["logistic", "forest", "boosting", "LSL"]
     assert len(list(schedule(groups=[choose([name]) for name in names]).quick_calls())) == 4
     late = schedule(groups=[choose([name]) for name in names], clock=Clock(1.0, start=-1e9))
     calls = list(late.quick_calls())
-    assert [call.argument.names for call in calls] == [("logistic",), ("forest",)]
+    assert [call.argument.names for call in calls] == [("logistic",)]
     names = ["LSL", "logistic", "forest"]
     late = schedule(groups=[choose([name]) for name in names], clock=Clock(1.0, start=-1e9))
-    assert [call.argument.names for call in late.quick_calls()] == [("logistic",), ("forest",)]
+    assert [call.argument.names for call in late.quick_calls()] == [("logistic",)]
+    short = schedule(groups=[choose([name]) for name in names], clock=Clock(0.4))
+    assert [call.argument.names for call in short.quick_calls()] == [("LSL",), ("logistic",)]
     assert all(call.until > time.perf_counter() for call in calls)
 
 
@@ -238,7 +280,7 @@ def test_work_that_would_be_ended_at_once_is_not_begun():
     assert judged(plan, 0.5, 1.0).split == 1
     plan.clock.limit = plan.clock.spent + 0.5  # less than a split has taken
     assert plan.take() is None
-    late = schedule(clock=Clock(60.0, pace=300.0))
+    late = schedule(clock=Clock(60.0, pace=600.0))
     assert late.take() is None
 
 
@@ -431,6 +473,10 @@ def test_importance_and_slices_find_the_column():
     assert (worst["column"], worst["where"]) == ("colour", "red")
     assert len({point["rows"] for point in found.curve}) == 3
     page = html_report(found, "made", X=table.X)
+    assert "every method was tuned inside each training part" in page
+    quick = html_report(replace(found, level=replace(found.level, tuned=False)), "made", X=table.X)
+    assert "no method was tuned, because there was no time" in quick
+    assert "every method was tuned" not in quick
     brief = html_report(found, "made", X=table.X, until=0.0)
     left_out = "There was no time to draw the reliability of the classes: allow more with --time."
     assert '<section id="reliability">' in brief
@@ -463,3 +509,34 @@ def test_no_two_methods_are_described_by_the_same_words():
     words = [one.words for one in candidates().values()]
     assert len(set(words)) == len(words)
     assert candidates()["PWC_PSVM"].title == "SVM, pairs, coupled (PWC_PSVM)"
+
+
+def test_splits_of_many_rows_are_drawn_when_they_are_asked_for():
+    y = np.random.RandomState(0).randint(0, 3, _splits.MANY_ROWS)
+    y[:3] = 3, 3, 4  # a class of two rows, and one of a single row
+    few = _splits.rounds(y[1:], "hold-out", 4, 0.25, 7)
+    many = _splits.rounds(y, "hold-out", 4, 0.25, 7)
+    assert isinstance(few, list)
+    assert isinstance(many, _splits.HoldOuts)
+    expected = list(_splits.HoldOuts(y, 4, 0.25, 7))
+    many[1]
+    assert len(many._known) == 2
+    sent = pickle.loads(pickle.dumps(many))
+    for number in (3, 0, 2):
+        for one, other in zip(sent[number], expected[number], strict=True):
+            assert np.array_equal(one, other)
+    assert all(len(train) >= many.fewest_training_rows for train, _ in expected)
+
+
+def test_a_process_may_use_two_gigabytes_or_more_for_a_large_table(monkeypatch):
+    monkeypatch.setattr(_compare, "available_memory", lambda: 100 << 30)
+    assert _compare.most_memory(1000, 2) == 2 << 30
+    assert _compare.most_memory(1 << 30, 2) == 12 << 30
+    monkeypatch.setattr(_compare, "available_memory", lambda: 1 << 30)
+    assert _compare.most_memory(1000, 2) < 1 << 29
+
+
+def test_many_pairs_are_searched_on_fewer_rows():
+    svm, logistic = choose(["PSVC", "logistic"])
+    assert [svm.tuned_rows(n) for n in (3, 28, 100)] == [4000, 4000, (1 << 23) // 4950]
+    assert logistic.tuned_rows(100) == 16_000

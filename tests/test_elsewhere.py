@@ -278,13 +278,19 @@ def held():
 
 def test_an_interrupt_stops_the_work_on_a_cluster(threads, held):
     calls = iter([Call(True), Call(True), Call(True)])
-    answers = []
-    Timer(0.5, interrupt_main).start()
+    answers, taken = [], []
+
+    def take():
+        taken.append(next(calls, None))
+        if len(taken) == 2:  # as many as there are workers
+            Timer(0.2, interrupt_main).start()
+        return taken[-1]
+
     with pytest.raises(KeyboardInterrupt):
         DaskCluster(client=threads).call(
             "stubborn:hold",
             None,
-            lambda: next(calls, None),
+            take,
             lambda call, answer: answers.append(answer),
         )
     assert answers == []

@@ -1,7 +1,6 @@
 """Scikit-learn's own checks over all parts of a pipe; none is excused."""
 
 import pytest
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import polychotomy as pc
 from configurations import DISTINCT
@@ -9,6 +8,7 @@ from polychotomy.calibration import CALIBRATORS
 from polychotomy.codes import CODES
 from polychotomy.decoding import DECODERS
 from polychotomy.pipe.parts import resolve
+from sklearn_checks import checks_of
 
 SEARCHES = [
     pc.TwoStepSearchCV(
@@ -21,18 +21,9 @@ SEARCHES = [
 ]
 
 
-def checks():
-    """Yield every check; of the two on sparse inputs, the slowest, one for each pipe in turn."""
-    twins = ("check_estimator_sparse_matrix", "check_estimator_sparse_array")
-    for number, one in enumerate([*DISTINCT, *SEARCHES]):
-        for estimator, check in estimator_checks_generator(one):
-            if check.func.__name__ != twins[number % 2]:
-                yield pytest.param(estimator, check, id=f"{number}-{check.func.__name__}")
-
-
 # Some checks fit a handful of rows.
 @pytest.mark.filterwarnings("ignore:Class.*fewer rows than the 5 folds:UserWarning")
-@pytest.mark.parametrize(("estimator", "check"), list(checks()))
+@pytest.mark.parametrize(("estimator", "check"), list(checks_of([*DISTINCT, *SEARCHES])))
 def test_sklearn_checks(estimator, check):
     check(estimator)
 

@@ -102,10 +102,10 @@ def test_other_threads_run_during_a_factorisation():
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer")
 def test_an_interrupt_is_heard_before_the_work_is_done():
-    finished = threading.Event()
+    released, finished = threading.Event(), threading.Event()
 
     def work():
-        time.sleep(2.0)
+        released.wait()
         finished.set()
 
     def interrupt(*_):
@@ -118,5 +118,6 @@ def test_an_interrupt_is_heard_before_the_work_is_done():
             lapack.run_interruptibly(work, lapack.LEAST_ROWS)
         assert not finished.is_set()
     finally:
+        released.set()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -40,6 +40,7 @@ def test_columns_are_set_aside():
         ((",1,b", ",-1,b"), {"weights": "w"}, "has -1 in row 2; a weight cannot be negative"),
         ((",1,b", ",,b"), {"weights": "w"}, "--weights is empty in row 2"),
         ((",1,b", ",x,b"), {"weights": "w"}, "does not hold numbers"),
+        (("", ""), {"weights": "when"}, "'when' of --weights does not hold numbers"),
         ((",when,", ",When,"), {"order": "when"}, "order names 'when'.* Did you mean|Choose"),
         (("", ""), {"order": "who"}, "--order is empty in row 3"),
         (("", ""), {"order": "kind"}, "of --order holds words"),

@@ -239,14 +239,15 @@ def wide(n_columns, n_rows, name="inner band {}"):
 
 
 def test_a_table_with_many_columns_is_read():
-    text = wide(20_000, 10)
+    name = "the inner band number {} of the sensor that has many of them"
+    text = wide(5_000, 10, name)
     assert text.index("\n") > 1 << 18
-    narrow = read(text, drop=[f"inner band {i}" for i in range(100, 20_000)])
+    narrow = read(text, drop=[name.format(i) for i in range(100, 5_000)])
     assert narrow.X.shape == (10, 100)
     with open_table(io.BytesIO(text.encode())) as file:
         whole = file.read()
-    assert whole.shape == (10, 20_001)
-    assert whole["inner band 19999"][9] == (19_999 * 7 + 9 * 13) % 101 + 0.5
+    assert whole.shape == (10, 5_001)
+    assert whole[name.format(4_999)][9] == (4_999 * 7 + 9 * 13) % 101 + 0.5
     table = read(wide(4_500, 10, "a longer name for number {}"))
     assert table.X.shape == (10, 4_500)
     np.testing.assert_array_equal(table.X.iloc[1], (np.arange(4_500) * 7 + 13) % 101 + 0.5)

@@ -10,40 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from .blocks.as_blocks import labels_given
-from .core.checks import check_sparse
 from .core.registry import stored
 from .core.state import Field, Whole
 from .core.threads import single_threaded_blas
 from .core.types import FloatArray, IntArray
-from .core.weights import class_numbers, row_weights
-from .kernels import FeatureRows, settle_kernel
-from .machines.kernel_machine import KERNEL_PARAMETERS, LANDMARK_PARAMETERS
-from .machines.landmark_scores import LANDMARK_STATE, LandmarkScores, landmark_seed
-from .machines.parameters import (
-    NOTHING,
-    Rule,
-    check_parameters,
-    instance_of,
-    number,
-    one_of_these,
-    whole,
-)
+from .machines.landmark_scores import LANDMARK_RULES, LANDMARK_STATE, LandmarkScores, given_rows
+from .machines.parameters import Rule, number, one_of_these
 from .native.weston_watkins import solve_weston_watkins
 
 _RULES: Mapping[str, Rule] = {
     "loss": one_of_these("weston_watkins", "crammer_singer"),
     "C": number(0.0),
-    **KERNEL_PARAMETERS,
-    **LANDMARK_PARAMETERS,
-    "landmarks": whole(1),
-    "tol": number(0.0),
-    "max_iter": whole(1),
-    "random_state": whole(0) | instance_of(np.random.RandomState) | NOTHING,
-    "n_jobs": instance_of(int, np.integer) | NOTHING,
+    **LANDMARK_RULES,
 }
 
 
@@ -176,20 +155,8 @@ class AllTogetherSVC(LandmarkScores, ClassifierMixin, BaseEstimator):
         -------
         self : AllTogetherSVC
         """
-        y = labels_given(self, X, y)
-        check_parameters(self, _RULES)
-        check_sparse(X)
-        X, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(labels)
-        classes, numbers = class_numbers(labels)
-        weights = row_weights(sample_weight, None, X, numbers, classes)
-        rows = np.arange(len(numbers)) if weights is None else np.flatnonzero(weights)
-        kernel = settle_kernel(
-            self.kernel, X, self.sigma2, self.gamma, self.degree, self.coef0, weights
-        )
-        seed = landmark_seed(self.random_state)
-        landmarks = FeatureRows(self.kernel, X).landmarks(
-            kernel, self.landmarks, rows, self.landmark_choice, seed
+        X, classes, numbers, weights, rows, landmarks, seed = given_rows(
+            self, X, y, sample_weight, _RULES, [np.float64]
         )
         bounds = self.C * (np.ones(len(rows)) if weights is None else weights[rows])
         solve = _weston_watkins if self.loss == "weston_watkins" else _crammer_singer

@@ -13,40 +13,27 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from .blocks.as_blocks import labels_given
 from .core.answers import ProbabilityAnswers
-from .core.checks import check_sparse
 from .core.contents import sample_by_content
 from .core.math import softmax
 from .core.registry import stored
 from .core.state import Field, Number, Whole
 from .core.threads import single_threaded_blas
 from .core.types import FloatArray, IntArray
-from .core.weights import class_numbers, row_weights
-from .kernels import FeatureRows, Landmarks, settle_kernel, settle_memory_limit
+from .kernels import settle_memory_limit
 from .machines.descent import History, minimise
 from .machines.feature_blocks import feature_seconds
-from .machines.feature_passes import (
-    Passes,
-    Whitening,
-    scatter_of,
-    thin_products,
-    thin_sums,
+from .machines.feature_passes import Passes, Whitening, scatter_of, thin_products, thin_sums
+from .machines.kernel_machine import MEMORY
+from .machines.landmark_scores import (
+    LANDMARK_RULES,
+    LANDMARK_STATE,
+    GivenRows,
+    LandmarkScores,
+    given_rows,
 )
-from .machines.kernel_machine import KERNEL_PARAMETERS, LANDMARK_PARAMETERS, MEMORY
-from .machines.landmark_scores import LANDMARK_STATE, LandmarkScores, landmark_seed
-from .machines.parameters import (
-    NOTHING,
-    Rule,
-    check_parameters,
-    instance_of,
-    number,
-    one_of_these,
-    whole,
-)
+from .machines.parameters import Rule, number, one_of_these
 from .pipe.folds import FoldRows, Splits
 
 # The values of C that "held_out" tries.
@@ -64,14 +51,8 @@ WORSE = 1e-3
 
 _RULES: Mapping[str, Rule] = {
     "C": one_of_these("held_out") | number(0.0),
-    **KERNEL_PARAMETERS,
-    **LANDMARK_PARAMETERS,
-    "landmarks": whole(1),
-    "tol": number(0.0),
-    "max_iter": whole(1),
+    **LANDMARK_RULES,
     "memory_limit": MEMORY,
-    "random_state": whole(0) | instance_of(np.random.RandomState) | NOTHING,
-    "n_jobs": instance_of(int, np.integer) | NOTHING,
 }
 
 
@@ -263,23 +244,8 @@ class KernelMultinomialRegression(
     def _fit(
         self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> tuple[_Problem, _Solution]:
-        y = labels_given(self, X, y)
-        check_parameters(self, _RULES)
-        check_sparse(X)
-        dtypes = [np.float64, np.float32]
-        X, labels = validate_data(self, X, y, accept_sparse="csr", dtype=dtypes)
-        check_classification_targets(labels)
-        classes, numbers = class_numbers(labels)
-        weights = row_weights(sample_weight, None, X, numbers, classes)
-        rows = np.arange(len(numbers)) if weights is None else np.flatnonzero(weights)
-        kernel = settle_kernel(
-            self.kernel, X, self.sigma2, self.gamma, self.degree, self.coef0, weights
-        )
-        seed = landmark_seed(self.random_state)
-        landmarks = FeatureRows(self.kernel, X).landmarks(
-            kernel, self.landmarks, rows, self.landmark_choice, seed
-        )
-        problem = _Problem(self, landmarks, X, numbers, weights, rows, len(classes), seed)
+        given = given_rows(self, X, y, sample_weight, _RULES, [np.float64, np.float32])
+        problem = _Problem(self, given)
         C, found = self._solve(problem)
         if not found.converged:
             warnings.warn(
@@ -288,7 +254,7 @@ class KernelMultinomialRegression(
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self.classes_, self.C_, self.landmarks_ = classes, C, landmarks
+        self.classes_, self.C_, self.landmarks_ = given.classes, C, given.landmarks
         self.dual_coef_ = np.ascontiguousarray(found.coefficients)
         # A number added to all biases changes nothing.
         self.intercept_ = found.biases - found.biases.mean()
@@ -357,21 +323,12 @@ class _Solution(NamedTuple):
 class _Problem:
     """Rows of all classes, to be solved on some of them for some C."""
 
-    def __init__(
-        self,
-        machine: KernelMultinomialRegression,
-        landmarks: Landmarks,
-        X: Any,
-        numbers: IntArray,
-        weights: FloatArray | None,
-        rows: IntArray,
-        n_classes: int,
-        seed: int,
-    ) -> None:
-        self.machine, self.landmarks, self.X, self.seed = machine, landmarks, X, seed
-        self.numbers, self.given_weights = numbers, weights
-        self.rows, self.n_classes = rows, n_classes
-        self.scatter, self.mean = scatter_of(landmarks, X, rows, weights)
+    def __init__(self, machine: KernelMultinomialRegression, given: GivenRows) -> None:
+        self.machine, self.landmarks = machine, given.landmarks
+        self.X, self.seed = given.X, given.seed
+        self.numbers, self.given_weights = given.numbers, given.weights
+        self.rows, self.n_classes = given.rows, len(given.classes)
+        self.scatter, self.mean = scatter_of(self.landmarks, self.X, self.rows, given.weights)
 
     @cached_property
     def passes(self) -> Passes:

@@ -47,7 +47,7 @@ def test_fit_and_predict(frame, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     frame.to_parquet("big.parquet", row_group_size=250)
     assert n_fields("big.parquet") == 4500
-    shared = ["--target", "kind", "--weights", "weight"]
+    shared = ["--target", "kind", "--weights", "weight", "--time", "none"]
     assert main(["fit", "big.parquet", *shared, "-o", "a.model"]) == 0
     said = capfd.readouterr().err
     assert "is large and is not read whole: its columns were looked at in" in said

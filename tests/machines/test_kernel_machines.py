@@ -15,7 +15,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import polychotomy as pc
 from configurations import classifier
@@ -28,6 +27,7 @@ from polychotomy.kernels import (
     SharedRows,
     settle_kernel,
 )
+from sklearn_checks import checks_of
 
 MACHINES = [
     pc.SVM(tol=1e-8),
@@ -80,7 +80,9 @@ def expected_failures(estimator):
 
 
 @pytest.mark.filterwarnings("ignore:Class.*fewer rows than the 5 folds:UserWarning")
-@parametrize_with_checks(MACHINES + PIPES, expected_failed_checks=expected_failures)
+@pytest.mark.parametrize(
+    ("estimator", "check"), list(checks_of(MACHINES + PIPES, expected_failures))
+)
 def test_sklearn_checks(estimator, check):
     check(estimator)
 

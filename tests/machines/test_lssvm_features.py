@@ -1,6 +1,8 @@
 """LS-SVMs in features: the exact machine with all rows as landmarks, and plain sums without."""
 
 import io
+import pickle
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -171,6 +173,46 @@ def test_threads_change_no_bit():
     assert np.array_equal(*scores)
     double = pc.PolychotomyClassifier(machine, "one_vs_rest", cv=2).fit(X.astype(float), y)
     np.testing.assert_allclose(double.predict_proba(X[:500]), scores[0], atol=2e-4)
+
+
+@pytest.mark.parametrize(("C", "precision"), [(3.0, np.float32), (1e9, np.float64)])
+def test_single_precision_rows_have_its_scores_where_that_is_safe(C, precision):
+    rows = np.random.default_rng(0).standard_normal((700, 4)).astype(np.float32)
+    y = (rows[:, :2] @ [1.0, 2.0] > 0) + (rows[:, 2] > 0).astype(int)
+    clf = pc.PolychotomyClassifier(
+        pc.LSSVM(C=C, gamma=0.1, landmarks=60), "one_vs_rest", "none", "winner_takes_all"
+    ).fit(rows, y)
+    fitted = clf.machines_.fitted
+    assert fitted.precision(rows) == precision
+    assert fitted.precision(rows.astype(float)) == np.float64
+    expected = clf.binary_scores(rows.astype(float))
+    difference = np.abs(clf.binary_scores(rows) - expected).max()
+    # With C = 1e9 the coefficients are so large that the kernel's rounding would be seen.
+    assert (difference > 0) == (precision == np.float32)
+    assert difference < 1e-3
+    p, q = clf.predict_proba(rows), clf.predict_proba(rows.astype(float))
+    np.testing.assert_allclose(p, q, atol=1e-4)
+    # What prediction has computed is in no file.
+    for part in (fitted, fitted.pieces[0]):
+        assert set(vars(pickle.loads(pickle.dumps(part)))) == {field.name for field in fields(part)}
+
+
+def test_blocks_of_rows_have_the_scores_of_single_rows():
+    rows = np.random.default_rng(0).standard_normal((40_000, 2))
+    y = (rows[:, 0] > 0).astype(int) + (rows[:, 1] > 0)
+    for code in ("one_vs_rest", "one_vs_one"):
+        machine = pc.LSSVM(C=3.0, gamma=0.1, landmarks=10)
+        clf = pc.PolychotomyClassifier(machine, code, cv="prefit").fit(rows[:500], y[:500])
+        columns, fitted = machine.as_columns(), clf.machines_.fitted
+        assert fitted.landmarks.block_rows < len(rows) / 2
+        for probability in (False, True):
+            margins = columns.margins(fitted, rows, probability)
+            some = np.arange(0, len(rows), 3999)
+            few = columns.margins(fitted, rows[some], probability)
+            np.testing.assert_allclose(margins.mean[some], few.mean, rtol=1e-9, atol=1e-12)
+            for name in ("variance", "probability") if probability else ():
+                found, expected = getattr(margins, name)[some], getattr(few, name)
+                np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("code", CODES)

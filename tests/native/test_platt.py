@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from polychotomy import native as native
-from polychotomy.native.platt import fit_platt_on
+from polychotomy.native.platt import fit_platt, fit_platt_on
 
 
 def objective(theta, scores, labels, weights):
@@ -210,3 +210,17 @@ def test_wrong_arguments_are_refused():
     for bad in (np.nan, np.inf):
         with pytest.raises(ValueError, match="finite"):
             native.fit_platt(np.full_like(scores, bad), labels)
+
+
+def test_many_rows_have_the_sigmoid_of_their_weighted_kinds():
+    # Above 65,536 rows a part of them shows where to start, and medians come from a part, too.
+    rng = np.random.default_rng(0)
+    labels = np.where(rng.random((700, 3)) < [0.5, 0.02, 0.9], 1, -1)
+    scores = labels + 1.5 * rng.standard_normal((700, 3))
+    scores[:, 2] = np.round(scores[:, 2])
+    order = rng.permutation(np.repeat(np.arange(700), 100))
+    found = fit_platt(scores[order], labels[order])
+    expected = fit_platt(scores, labels, np.full(700, 100.0))
+    assert found[2].all()
+    for many, few in zip(found[:2], expected[:2], strict=True):
+        np.testing.assert_allclose(many, few, rtol=1e-6)

@@ -557,7 +557,7 @@ def assert_optimal(gram, labels, C_values, weights, tolerance):
 @pytest.mark.parametrize("sigma2", [0.001, 0.1, 10.0, 1000.0])
 @pytest.mark.parametrize("name", ["wine", "digits", "segment", "vehicle"])
 def test_single_precision_keeps_the_tolerance_along_the_path(name, sigma2, weighted):
-    X, y = sample(name, 600)
+    X, y = sample(name, 400)
     labels = np.concatenate([one_vs_rest(y), one_vs_one(y)[:, :5]], axis=1)
     weights = np.random.default_rng(0).uniform(0.2, 3, len(y)) if weighted else None
     assert_optimal(gaussian(X, sigma2), labels, GRID, weights, 1e-3)

@@ -96,12 +96,12 @@ def test_what_makes_no_sense_is_refused_before_anything_is_run(path):
 @posix
 def test_killed_at_random_moments_and_resumed_nothing_is_lost_or_stored_twice(path, tmp_path):
     log = tmp_path / "log"
-    work = units(100, sleep=0.003, log=str(log))
+    work = units(60, sleep=0.003, log=str(log))
     expected = harness.uninterrupted(tmp_path, work)
     log.unlink()
     rng = random.Random(7)
     counts = []
-    for _ in range(20):
+    for _ in range(10):
         with harness.driver(path, work, "compute") as process:
             # From the birth of the driver on, or from its first or second unit on.
             until = len(begun(log)) + rng.choice([0, 1, 1, 2, 2])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from polychotomy.execution.units import Unit
+from polychotomy.native import NUMERICS_VERSION
 from polychotomy.study._render import markdown, printed_time_text
 from polychotomy.study.definition import load_study
 from polychotomy.study.results import StudyResults
@@ -76,20 +77,24 @@ def test_the_svms_of_vangestel2002_that_differ():
     assert "Ten cells are below the printed ones by more than two" in page
 
 
-def test_the_keys_of_committed_results_are_those_of_their_units():
-    with (FOLDER / "duan2003.csv").open(newline="", encoding="utf-8") as file:
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.csv")), ids=lambda path: path.stem)
+def test_the_keys_of_committed_results_are_those_of_their_units(path):
+    with path.open(newline="", encoding="utf-8") as file:
         for row in islice(csv.DictReader(file), 50):
-            unit = Unit(
-                row["study"],
-                row["dataset"],
-                row["dataset_checksum"],
-                int(row["partition"]),
-                row["sweep"],
-                json.loads(row["definition"]),
-                results_version=int(row["results_version"]),
-                numerics_version=None,
-            )
-            assert unit.key == row["unit"]
+            keys = {
+                Unit(
+                    row["study"],
+                    row["dataset"],
+                    row["dataset_checksum"],
+                    int(row["partition"]),
+                    row["sweep"],
+                    json.loads(row["definition"]),
+                    results_version=int(row["results_version"]),
+                    numerics_version=version,
+                ).key
+                for version in (None, *range(NUMERICS_VERSION + 1))
+            }
+            assert row["unit"] in keys
 
 
 def test_the_times_of_usps_are_shown_beside_the_printed_ones():

@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from ..core.types import FloatArray
 
 # A block has at most this many rows, and about this many numbers (32 MB in double precision).
-MOST_ROWS, LEAST_ROWS, ENTRIES = 1 << 17, 256, 1 << 22
+MOST_ROWS, LEAST_ROWS, ENTRIES = 1 << 16, 256, 1 << 21
 
 
 @dataclass(frozen=True)

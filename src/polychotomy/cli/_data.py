@@ -136,6 +136,8 @@ def load_data(
     options |= {
         name: value for name, value in more.items() if value is not None and value is not False
     }
+    if "groups" in options and "order" in options:
+        raise TableError("--groups and --order do not go together: give one of them.")
     if is_built_in(data):
         loaded = _built_in(data, target, options)
     else:

@@ -153,7 +153,9 @@ def compare(
         prepare_workers(jobs, limit, early=not methods or is_larger(data, LARGE_FILE))
     from ..compare import compare_methods
     from ..compare._candidates import choose
+    from ..compare._classes import RARE
     from ..core import files
+    from ..core.checks import one_of
     from ..execution.forks import end_waiting
 
     clock = command_clock(limit, RANKING if report is None else PAGE)
@@ -161,6 +163,7 @@ def compare(
     if everything and methods:
         raise ValueError("--all and --methods do not go together.")
     choose("all" if everything else names(methods))
+    one_of(rare, "--rare", RARE)
     if report is not None:
         files.refuse(report)
     with _executor(cluster, jobs) as executor:

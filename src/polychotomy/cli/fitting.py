@@ -124,10 +124,13 @@ def fit(
     if method is None and not large:
         prepare_workers(jobs, limit)
     from ..compare._candidates import NEAREST, choose
+    from ..compare._classes import RARE
     from ..core import files
+    from ..core.checks import one_of
 
     clock = command_clock(limit, MODEL)
     wanted = wishes(costs, reject_cost, answered, sets)
+    one_of(rare, "--rare", RARE)
     if output != "-":
         files.refuse(output)
     elif as_json:

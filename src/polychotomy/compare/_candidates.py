@@ -55,6 +55,9 @@ NEAREST = {
 # With more rows, parameters are chosen on so many of them: kernel machines grow faster.
 KERNELS_TUNED_ROWS = 4_000
 OTHERS_TUNED_ROWS = 16_000
+# And with many pairs of classes on fewer: so many scores take 64 MiB for each value of C, of which
+# a search has seven. But not on fewer rows of each class than folds.
+TUNED_SCORES, TUNED_ROWS_A_CLASS = 1 << 23, 5
 FEW_LANDMARKS = 500
 GROWTH_OF_KERNELS, GROWTH_OF_OTHERS = 1.7, 1.15
 CITED = {
@@ -124,12 +127,17 @@ class Candidate:
         """Plain words first, then the name: ``"SVM, pairs, coupled (PWC_PSVM)"``."""
         return f"{self.words} ({self.name})"
 
-    @property
-    def tuned_rows(self) -> int | None:
+    def tuned_rows(self, n_classes: int) -> int | None:
         """With more rows it is tuned on so many, and fitted on all; None if it cannot do that."""
         if self.is_pool or self.whole:
             return None
-        return OTHERS_TUNED_ROWS if self.pipe is None else KERNELS_TUNED_ROWS
+        if self.pipe is None:
+            return OTHERS_TUNED_ROWS
+        if not isinstance(self.pipe.code, OneVsOne):
+            return KERNELS_TUNED_ROWS
+        n_pairs = max(1, n_classes * (n_classes - 1) // 2)
+        most = max(TUNED_SCORES // n_pairs, TUNED_ROWS_A_CLASS * n_classes)
+        return min(KERNELS_TUNED_ROWS, most)
 
     @property
     def growth(self) -> float:

@@ -28,7 +28,7 @@ from ._importance import column_importance
 from ._judging import HeldOut, Level, Material, Task, rows_of
 from ._peers import Conditions
 from ._schedule import Schedule, common_splits, sizes
-from ._splits import most_test_rows, rounds, stratified_order
+from ._splits import Arranged, fewest_training_rows, most_test_rows, rounds
 
 TASK = "polychotomy.compare._judging:perform"
 # If all methods are expected to take more than this share of the time, quick fits come first.
@@ -43,8 +43,9 @@ START, AGAIN, COMFORT = 2.0, 0.3, 4.0
 SHORT = 20.0
 # Work of so many seconds is not worth other processes.
 SMALL = 1.5
-# What a process may use of the memory that is free at the start, shared by all processes.
-MEMORY_SHARE = 0.8
+# What a process may use: so many bytes, or more for a large table, of which methods make copies;
+# and of the memory that is free at the start not more than this share, of all processes together.
+MOST_MEMORY, COPIES, MEMORY_SHARE = 2 << 30, 12, 0.8
 
 
 def compare_methods(
@@ -151,7 +152,7 @@ def compare_methods(
         *(X, classes, sample_weight, preprocessor, random_state),
         *(protocol, n_splits, test_size, groups, order),
     )
-    n_train = min(len(train) for train, _ in material.rounds)
+    n_train = material.n_train
     levels = sizes(n_train, len(classes.labels))
     chosen = choose(default_names(n_train, len(classes.labels)) if methods is None else methods)
     width = material.X.shape[1] if material.X.ndim > 1 else 1
@@ -159,8 +160,9 @@ def compare_methods(
     importance = importance and has_time(clock, COMFORT)
     judging = clock.keeping(IMPORTANCE_SHARE if importance else 0.0)
     seconds = sum(one.expected_seconds(levels[0], width) for one in chosen)
+    n_bytes = 8 * len(material.y) * width
     with (
-        _where(executor, n_jobs, seconds * len(material.rounds), judging) as where,
+        _where(executor, n_jobs, seconds * len(material.rounds), judging, n_bytes) as where,
         work_progress(show_progress) as tick,
     ):
         n_workers = where.size
@@ -184,6 +186,8 @@ def compare_methods(
                 quick = schedule.quick_calls()
                 InProcess().call(TASK, material, lambda: next(quick, None), schedule.on_answer)
         where.call(TASK, material, schedule.take, schedule.on_answer)
+        last = iter([call for call in [schedule.last_call()] if call is not None])
+        InProcess().call(TASK, material, lambda: next(last, None), schedule.on_answer)
         if train_after and clock.limit is not None:
             share = IMPORTANCE_SHARE if importance else 0.0
             kept = judging.reserve - share * clock.limit
@@ -201,8 +205,10 @@ def compare_methods(
 
 
 @contextmanager
-def _where(executor: Any, n_jobs: int | None, seconds: float, clock: Clock) -> Iterator[Executor]:
-    """Give the executor for work of so many seconds."""
+def _where(
+    executor: Any, n_jobs: int | None, seconds: float, clock: Clock, n_bytes: int
+) -> Iterator[Executor]:
+    """Give the executor for work of so many seconds on a table of so many bytes."""
     if executor is not None:
         if n_jobs is not None:
             raise ValueError("n_jobs is for this machine, and does not go with executor.")
@@ -211,9 +217,8 @@ def _where(executor: Any, n_jobs: int | None, seconds: float, clock: Clock) -> I
         return
     # None means 1, or the number that `joblib.parallel_config` sets.
     n_workers = effective_n_jobs(n_jobs)
-    memory = available_memory()
-    share = None if memory is None else int(MEMORY_SHARE * memory / n_workers)
-    local = LocalProcesses(n_workers, memory=share, modules=COMPARISONS_NEED)
+    most = most_memory(n_bytes, n_workers)
+    local = LocalProcesses(n_workers, memory=most, modules=COMPARISONS_NEED)
     alone = n_jobs is None and n_workers == 1
     worth_it = local.is_ready or (seconds >= SMALL and has_time(clock, START))
     if alone or not worth_it:
@@ -221,6 +226,12 @@ def _where(executor: Any, n_jobs: int | None, seconds: float, clock: Clock) -> I
         return
     with local.opened() as ready:
         yield ready
+
+
+def most_memory(n_bytes: int, n_workers: int) -> int:
+    """Return the bytes that each of some processes may use for a table of so many bytes."""
+    wanted, free = max(MOST_MEMORY, COPIES * n_bytes), available_memory()
+    return wanted if free is None else min(wanted, int(MEMORY_SHARE * free / n_workers))
 
 
 def has_time(clock: Clock, paces: float) -> bool:
@@ -264,18 +275,13 @@ def _material(
     ]
     weights = None if columns[2] is None else checked_weights(columns[2])
     found = rounds(y, protocol, n_splits, test_size, seed, columns[0], columns[1])
-    most = most_test_rows(len(classes.labels))
-    long = sizes(min(len(train) for train, _ in found), len(classes.labels))
-    ordered = []
-    for number, (train, test) in enumerate(found):
-        if len(long) > 1:
-            train = stratified_order(y, train, seed + number)
-        if len(test) > most:
-            test = np.sort(stratified_order(y, test, seed + number, first=1)[:most])
-        ordered.append((train, test))
+    n_train = fewest_training_rows(found)
+    is_long = len(sizes(n_train, len(classes.labels))) > 1
+    arranged = Arranged(found, y, seed, most_test_rows(len(classes.labels)), is_long)
     return Material(
-        *(X if whole else rows_of(X, kept), y, classes.labels, weights, ordered),
-        *(input_steps(preprocessor), seed, len(long) > 1),
+        *(X if whole else rows_of(X, kept), y, classes.labels, weights, arranged),
+        *(input_steps(preprocessor), seed, is_long),
+        n_train=n_train,
         groups=numbered(columns[0]),
         order=columns[1],
     )

@@ -67,7 +67,7 @@ def fit_method(
     X = X if hasattr(X, "iloc") else np.asarray(X)
     kept, numbers = classes.rows, classes.numbers
     most = len(numbers) if n_rows is None else n_rows
-    if len(numbers) > min(most, candidate.tuned_rows or most):
+    if len(numbers) > min(most, candidate.tuned_rows(len(classes.labels)) or most):
         first = stratified_order(numbers, np.arange(len(numbers)), random_state)[:most]
         kept, numbers = kept[first], numbers[first]
     labels = classes.labels[numbers]

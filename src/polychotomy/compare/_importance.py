@@ -117,10 +117,11 @@ def column_importance(
         splits), the most important first; None if there was no time.
     """
     left = clock.left()
-    numbers = {test.tobytes(): k for k, (_, test) in enumerate(material.rounds)}
     questions = []
     for one in runs[:MOST_SPLITS]:
-        number = numbers.get(one.rows.tobytes())
+        # One after another: splits that were not judged need not be drawn.
+        tests = (test for _, test in material.rounds)
+        number = next((k for k, test in enumerate(tests) if np.array_equal(test, one.rows)), None)
         if number is not None and one.p is not None:
             level = Level(one.train_rows)
             seconds = None if left is None else 0.8 * left

@@ -61,6 +61,8 @@ class Material:
         The group of every row, for folds inside the methods.
     order : ndarray or None
         The time of every row, for these.
+    n_train : int
+        The rows that every training part has at least.
     """
 
     X: Any
@@ -73,6 +75,7 @@ class Material:
     ordered: bool = False
     groups: IntArray | None = None
     order: Any = None
+    n_train: int = 0
     _latest: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def split(self, number: int, rows: int) -> Split:
@@ -232,7 +235,7 @@ def kept_together(rows: IntArray, groups: IntArray | None, order: Any) -> IntArr
 
 def fitted_tuned(candidate: Candidate, conditions: Conditions, X: Any, y: Any, weights: Any) -> Any:
     """Tune and fit a method. With many rows it is tuned on the first ones, and fitted on all."""
-    most = len(y) if candidate.tuned_rows is None else candidate.tuned_rows
+    most = candidate.tuned_rows(conditions.n_classes) or len(y)
     estimator = candidate.make(conditions.first(most))
     if estimator is None:
         raise ValueError("a class has too few rows for this method")
@@ -292,7 +295,7 @@ def _judge_pools(
 def _judge_sweep(
     group: Sequence[Candidate], split: Split, conditions: Conditions
 ) -> dict[str, HeldOut]:
-    rows = len(split.train) if group[0].tuned_rows is None else group[0].tuned_rows
+    rows = group[0].tuned_rows(conditions.n_classes) or len(split.train)
     X, y, weights = split.beginning(rows)
     sweep = MethodSweep(
         [

@@ -116,6 +116,7 @@ def _page(comparison: MethodComparison, markup: Any, until: float | None) -> dic
         "winner": titles[comparison.recommended],
         "reasons": comparison.reasons,
         "protocol": comparison.protocol,
+        "tuned": comparison.level.tuned,
         "chart": chart,
         "rows": [_row(row) for row in comparison.rows],
         "groups": [group for group in comparison.groups if len(group) > 1],

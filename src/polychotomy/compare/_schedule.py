@@ -37,8 +37,9 @@ FEWEST_SPLITS = 3
 QUICK, QUICK_SHARE = 4, 0.15
 # Those that need no tuning may take this share.
 WHOLE_SHARE = 0.3
-# What the first two of them get in any case, in multiples of the clock's pace.
-MOMENT = 0.4
+# What the first two of them get in any case, in multiples of the clock's pace; only one does, if
+# no time is left when they begin.
+MOMENT, MOMENTS = 0.4, 2
 # How many methods go on to more rows if there is no time for all.
 BEST_FEW = 4
 # Where parameters are chosen on fewer rows, the part of the time for training on all rows.
@@ -57,6 +58,10 @@ TRAINING_PACES = 0.5
 HOPELESS, LATE = 0.1, 1.3
 # The best method so far may take more.
 BEST_SHARE = 0.7
+# A last fit, when the time is over and there is no answer, may take this multiple of the pace.
+LAST = 0.3
+# Where no method has an answer, some are tried without tuning for this share of the time left.
+ALL_BUT_LITTLE = 0.9
 # A method that was stopped may try again with this share of the time left, if that is so many times
 # what it had.
 AGAIN_SHARE, MUCH_MORE = 0.6, 1.5
@@ -139,6 +144,7 @@ class Schedule:
     _late_after: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.n_classes = len(np.unique(self.y))
         self._quick: Iterator[Call] = iter(())
         self._tasks = self._plan()
         self._reserve = self.clock.reserve
@@ -157,11 +163,27 @@ class Schedule:
             level, share = Level(self.sizes[0], whole), WHOLE_SHARE if whole else QUICK_SHARE
             call = self._call([candidate], level, 0, share)
             if call.until is not None and call.until < perf_counter() + self._moment:
-                if place >= 2:
+                if place >= (MOMENTS if left is not None and left > 0 else 1):
                     return
-                # Two get a moment even if reading took all the time: some answer must be.
+                # One gets a moment even if reading took all the time: some answer must be.
                 call = replace(call, until=perf_counter() + self._moment)
             yield call
+
+    def last_call(self) -> Call | None:
+        """Return a fit for this process if no method has an answer when the time is over.
+
+        On a computer so busy that not even a process begins in time, a logistic regression of few
+        rows takes a small part of what importing took.
+        """
+        if self._has_answer() or self.clock.limit is None:
+            return None
+        able = [one for group in self.groups for one in group[:1] if one.quick is not None]
+        # Machines for pairs, and with landmarks, take long where there are many classes.
+        able.sort(key=lambda one: one.pipe is not None or one.whole)
+        if not able:
+            return None
+        call = self._call(able[:1], Level(self.sizes[0], False), 0, 1.0)
+        return replace(call, until=perf_counter() + LAST * self.clock.pace)
 
     @property
     def _moment(self) -> float:
@@ -285,7 +307,7 @@ class Schedule:
         yield from self._again()
         yield from self._more_splits(reached)
 
-    def _again(self) -> Iterator[Call]:
+    def _again(self) -> Iterator[Call | None]:
         """Try methods once more that were not finished on the smallest part, if there is time.
 
         The others may have needed less than was kept for them.
@@ -297,6 +319,23 @@ class Schedule:
             if left is not None and had is not None and AGAIN_SHARE * left > MUCH_MORE * had:
                 self._too_slow.discard((level, _key_of(group)))
                 yield self._call(group, level, 0, AGAIN_SHARE)
+        # Half of the time may be left when all methods that were named took too long.
+        while self._running and not self._has_answer():
+            yield None
+        if not self._has_answer():
+            # Not those that failed for another reason, which more time would not mend.
+            able = [
+                group[:1]
+                for group in late
+                if group[0].quick is not None and _key_of(group) in self._late_after
+            ]
+            for one in able[: self.n_workers]:
+                call = self._call(one, Level(self.sizes[0], False), 0, ALL_BUT_LITTLE)
+                if not self._is_hopeless(call):
+                    yield call
+
+    def _has_answer(self) -> bool:
+        return any(runs for found in self.found.values() for runs in found.values())
 
     def _more_splits(
         self, reached: list[tuple[Level, list[list[Candidate]]]]
@@ -423,9 +462,10 @@ class Schedule:
             least, most = (first.expected_seconds(n, self.n_features) for n in (level.rows, rows))
             return cost * most / least
         ratio = rows / level.rows
-        if first.tuned_rows is None or rows <= first.tuned_rows:
+        tuned = first.tuned_rows(self.n_classes)
+        if tuned is None or rows <= tuned:
             return float(cost * ratio**first.growth)
-        tuning = max(1.0, first.tuned_rows / level.rows) ** first.growth
+        tuning = max(1.0, tuned / level.rows) ** first.growth
         return float(cost * (tuning + TRAINING_PART * ratio**first.growth_of_training))
 
     def best_nll(self, level: Level) -> float:

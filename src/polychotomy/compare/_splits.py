@@ -8,7 +8,8 @@ rows and never exchanges them, and nothing has to be drawn for another size.
 from __future__ import annotations
 
 import warnings
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from ..core.types import FloatArray, IntArray
 
 PROTOCOLS = ("hold-out", "nested")
 Rounds = list[tuple[IntArray, IntArray]]
+# With this many rows, splits are made when they are asked for: ten of 100,000 rows take as long as
+# to read them, and in a short time one is used.
+MANY_ROWS = 20_000
 # The probabilities of a test part: more rows would make figures only slightly more precise.
 MOST_TEST_CELLS = 2_000_000
 MOST_TEST_ROWS = 20_000
@@ -34,7 +38,7 @@ def rounds(
     seed: int,
     groups: ArrayLike | None = None,
     order: ArrayLike | None = None,
-) -> Rounds:
+) -> Sequence[tuple[IntArray, IntArray]]:
     """Return the training and test rows of every split.
 
     Rows of a class that the training part lacks are not tested.
@@ -54,7 +58,7 @@ def rounds(
 
     Returns
     -------
-    rounds : list of (train, test)
+    rounds : sequence of (train, test)
 
     Examples
     --------
@@ -80,9 +84,13 @@ def rounds(
     elif protocol == "nested":
         found = _folds(y, n_splits, seed)
     else:
-        found = _hold_outs(y, n_splits, test_size, seed)
+        drawn = HoldOuts(y, n_splits, test_size, seed)
+        if len(y) >= MANY_ROWS:
+            return drawn
+        found = list(drawn)
     free = groups is None and order is None
-    found = [_judgeable(y, train, test, free) for train, test in found]
+    if not free or protocol == "nested":
+        found = [_judgeable(y, train, test, free) for train, test in found]
     found = [(train, test) for train, test in found if len(test) and len(np.unique(y[train])) > 1]
     if not found:
         raise ValueError(
@@ -99,19 +107,110 @@ def _column(values: ArrayLike, name: str, n_rows: int) -> Any:
     return column
 
 
-def _hold_outs(y: IntArray, n_splits: int, test_size: float, seed: int) -> Rounds:
-    from sklearn.model_selection import StratifiedShuffleSplit
+class HoldOuts(Sequence[tuple[IntArray, IntArray]]):
+    """Random stratified splits, each drawn after those before it, when it is asked for.
 
-    counts = np.bincount(y)
-    often, alone = np.flatnonzero(counts[y] > 1), np.flatnonzero(counts[y] == 1)
-    # At least one test row for each class, and at least one training row.
-    classes = int((counts > 1).sum())
-    n_test = min(max(round(test_size * len(y)), classes), len(often) - classes)
-    splitter = StratifiedShuffleSplit(n_splits, test_size=n_test, random_state=seed)
-    return [
-        (np.concatenate([often[train], alone]) if len(alone) else often[train], often[test])
-        for train, test in splitter.split(np.zeros(len(often)), y[often])
-    ]
+    Parameters
+    ----------
+    y : ndarray of int of shape (n_rows,)
+        The classes, by number.
+    n_splits, test_size, seed
+        As in `compare_methods`.
+    """
+
+    def __init__(self, y: IntArray, n_splits: int, test_size: float, seed: int) -> None:
+        counts = np.bincount(y)
+        self.y, self.n_splits, self.seed = y, n_splits, seed
+        self.often, self.alone = np.flatnonzero(counts[y] > 1), np.flatnonzero(counts[y] == 1)
+        # At least one test row for each class, and at least one training row.
+        classes = int((counts > 1).sum())
+        self.n_test = min(max(round(test_size * len(y)), classes), len(self.often) - classes)
+        self._known: Rounds = []
+        self._others: Iterator[tuple[IntArray, IntArray]] | None = None
+
+    @property
+    def fewest_training_rows(self) -> int:
+        """The training rows of a split; it has more if a class of the test part moves there."""
+        return len(self.y) - self.n_test
+
+    def __len__(self) -> int:
+        return self.n_splits
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[k] for k in range(*number.indices(self.n_splits))]
+        number = range(self.n_splits)[number]
+        while len(self._known) <= number:
+            if self._others is None:
+                self._others = islice(self._drawn(), len(self._known), None)
+            self._known.append(next(self._others))
+        return self._known[number]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what other processes need to draw the same splits."""
+        return {**vars(self), "_others": None}
+
+    def _drawn(self) -> Iterator[tuple[IntArray, IntArray]]:
+        from sklearn.model_selection import StratifiedShuffleSplit
+
+        often, alone, y = self.often, self.alone, self.y
+        splitter = StratifiedShuffleSplit(
+            self.n_splits, test_size=self.n_test, random_state=self.seed
+        )
+        for train, test in splitter.split(np.zeros(len(often)), y[often]):
+            known = np.concatenate([often[train], alone]) if len(alone) else often[train]
+            yield _judgeable(y, known, often[test], True)
+
+
+class Arranged(Sequence[tuple[IntArray, IntArray]]):
+    """Splits whose training rows begin with stratified ones, and whose test parts are not large.
+
+    Parameters
+    ----------
+    given : sequence of (train, test)
+        The splits.
+    y : ndarray of int
+        The class of every row.
+    seed, most : int
+        Seeds the order; the test rows at most.
+    ordered : bool
+        Whether the training rows are put into order.
+    """
+
+    def __init__(
+        self,
+        given: Sequence[tuple[IntArray, IntArray]],
+        y: IntArray,
+        seed: int,
+        most: int,
+        ordered: bool,
+    ) -> None:
+        self.given, self.y, self.seed, self.most, self.ordered = given, y, seed, most, ordered
+        self._known: dict[int, tuple[IntArray, IntArray]] = {}
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[k] for k in range(*number.indices(len(self)))]
+        number = range(len(self))[number]
+        if number not in self._known:
+            train, test = self.given[number]
+            if self.ordered:
+                train = stratified_order(self.y, train, self.seed + number)
+            if len(test) > self.most:
+                ordered = stratified_order(self.y, test, self.seed + number, first=1)
+                test = np.sort(ordered[: self.most])
+            self._known[number] = train, test
+        return self._known[number]
+
+
+def fewest_training_rows(given: Sequence[tuple[IntArray, IntArray]]) -> int:
+    """Return the rows of the smallest training part, or a number that it has at least."""
+    if isinstance(given, HoldOuts):
+        return given.fewest_training_rows
+    return min(len(train) for train, _ in given)
 
 
 def _folds(y: IntArray, n_splits: int, seed: int) -> Rounds:

@@ -10,7 +10,7 @@ from ..core.codebook import Codebook
 from ..core.margins import Margins
 from ..core.registry import register
 from ..core.state import Sizes, is_number, require
-from ..core.types import FloatArray
+from ..core.types import FloatArray, is_range
 from .base import Context, Decoder, canonical
 from .coupling import warn_unconverged
 
@@ -78,7 +78,9 @@ class CodeCoupling(Decoder):
         r, column = margins.probability, codebook.rest
         assert r is not None
         if column is not None:
-            return native.couple_one_vs_rest(r[:, column], self.pull)
+            # A selection of all columns would be copied twice.
+            rest = r if is_range(column) else r[:, column]
+            return native.couple_one_vs_rest(rest, self.pull)
         p, n_unconverged = self._couple(r, codebook)
         warn_unconverged(n_unconverged, type(self).__name__)
         return p

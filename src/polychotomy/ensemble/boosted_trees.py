@@ -10,7 +10,6 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from ..blocks.as_blocks import labels_given
 from ..core.answers import ProbabilityAnswers
@@ -19,18 +18,27 @@ from ..core.registry import stored
 from ..core.state import INPUTS, Array, Field, Indices, Labels, Sizes, Whole, require
 from ..core.types import FloatArray, IntArray
 from ..core.weights import class_numbers, refuse_mixed_labels, row_weights
+from ..machines.parameters import Rule, check_parameters, number, whole
+from ..native.trees import Tree, answer_trees, binned, grow_tree
 
-# Rows are answered in blocks: a block has this many places in trees at a time.
-PLACES = 1 << 20
+_RULES: dict[str, Rule] = {
+    "n_rounds": whole(1),
+    "learning_rate": number(0.0),
+    "max_leaf_nodes": whole(2),
+    "min_samples_leaf": whole(1),
+    "l2_regularization": number(0.0, from_low=True),
+}
 
 
 @stored("estimator.boosted_trees")
 class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
-    """Gradient boosting of small trees, by scikit-learn's `HistGradientBoostingClassifier`.
+    """Gradient boosting of small trees on binned inputs.
 
-    Note: a class of its own, because model files cannot hold that of scikit-learn. It takes the
-    trees over as arrays, and answers with them. All rows take part in every round: rounds that end
-    when some rows gain no more would leave these rows out.
+    The method of scikit-learn's `HistGradientBoostingClassifier`, with nearly its answers.
+
+    Note: written anew, because model files cannot hold that class, whose trees no public attribute
+    shows. All rows take part in every round: rounds that end when some rows gain no more would
+    leave these rows out.
 
     Parameters
     ----------
@@ -44,8 +52,6 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         The fewest rows of a leaf.
     l2_regularization : float, default=1.0
         The penalty of the values of leaves.
-    random_state : int, RandomState or None, default=0
-        Seeds the sample from which the bins of the inputs are found, beyond 200,000 rows.
 
     Attributes
     ----------
@@ -100,14 +106,12 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         max_leaf_nodes: int = 15,
         min_samples_leaf: int = 5,
         l2_regularization: float = 1.0,
-        random_state: Any = 0,
     ) -> None:
         self.n_rounds = n_rounds
         self.learning_rate = learning_rate
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.l2_regularization = l2_regularization
-        self.random_state = random_state
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -127,10 +131,8 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         -------
         self : BoostedTrees
         """
-        # Imported here, because it would slow down importing this library.
-        from sklearn.ensemble import HistGradientBoostingClassifier
-
         y = labels_given(self, X, y)
+        check_parameters(self, _RULES)
         refuse_mixed_labels(y)
         X, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
@@ -139,19 +141,31 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         if weights is not None:
             used = weights > 0.0
             X, numbers, weights = X[used], numbers[used], weights[used]
-        model = HistGradientBoostingClassifier(
-            max_iter=self.n_rounds,
-            learning_rate=self.learning_rate,
-            max_leaf_nodes=self.max_leaf_nodes,
-            min_samples_leaf=self.min_samples_leaf,
-            l2_regularization=self.l2_regularization,
-            early_stopping=False,
-            random_state=self.random_state,
-        )
-        # Sums over rows are split by threads, so their last digits would depend on the computer.
-        with threadpool_limits(1, user_api="openmp"):
-            model.fit(X, numbers, sample_weight=weights)
-        self._take_over(model)
+        rows = binned(X, weights)
+        members = np.arange(len(classes))[:, None] == numbers
+        shares = np.average(members, axis=1, weights=weights)
+        if len(classes) == 2:
+            members, start = members[1:], np.log(shares[1:] / shares[0])
+        else:
+            start = np.log(shares) - np.log(shares).mean()
+        scores = np.repeat(start[:, None], len(X), axis=1)
+        trees: list[Tree] = []
+        for _ in range(self.n_rounds):
+            p = expit(scores) if len(scores) == 1 else softmax(scores.T).T
+            slopes, curvatures = p - members, p * (1.0 - p)
+            if weights is not None:
+                slopes, curvatures = slopes * weights, curvatures * weights
+            trees += [
+                grow_tree(
+                    *(rows, slopes[k], curvatures[k], scores[k]),
+                    most_leaves=self.max_leaf_nodes,
+                    least_rows=self.min_samples_leaf,
+                    penalty=self.l2_regularization,
+                    rate=self.learning_rate,
+                )
+                for k in range(len(scores))
+            ]
+        self._keep(trees, start)
         self.classes_ = classes
         return self
 
@@ -170,8 +184,18 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "roots_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        step = max(1, PLACES // self.roots_.size)
-        z = np.vstack([self._scores(X[start : start + step]) for start in range(0, len(X), step)])
+        z = np.repeat(self.start_[None, :], len(X), axis=0)
+        answer_trees(
+            X,
+            z,
+            roots=self.roots_,
+            inputs=self.inputs_,
+            thresholds=self.thresholds_,
+            left=self.left_,
+            right=self.right_,
+            values=self.values_,
+            depth=self.depth_,
+        )
         if z.shape[1] == 1:
             return np.hstack([expit(-z), expit(z)])
         return softmax(z)
@@ -183,28 +207,15 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         require(len(self.start_) == wanted, self, "has scores of other classes")
         require(self.depth_ <= len(self.left_), self, "does not have the depth that it declares")
 
-    def _take_over(self, model: Any) -> None:
-        trees = [[each.nodes for each in one] for one in model._predictors]
-        flat = [nodes for one in trees for nodes in one]
-        starts = np.cumsum([0, *(len(nodes) for nodes in flat)])
-        whole, own = np.concatenate(flat), np.arange(starts[-1])
-        first = np.repeat(starts[:-1], np.diff(starts))
-        leaf = whole["is_leaf"].astype(bool)
-        self.roots_ = starts[:-1].reshape(len(trees), -1)
-        self.inputs_ = np.where(leaf, 0, whole["feature_idx"]).astype(np.int64)
-        self.thresholds_ = np.where(leaf, 0.0, whole["num_threshold"])
-        self.left_ = np.where(leaf, own, first + whole["left"])
-        self.right_ = np.where(leaf, own, first + whole["right"])
-        self.values_ = whole["value"].astype(np.float64)
-        self.start_ = np.ravel(model._baseline_prediction).astype(np.float64)
-        self.depth_ = int(whole["depth"].max())
-
-    def _scores(self, X: FloatArray) -> FloatArray:
-        rows = np.arange(len(X))[:, None]
-        places: IntArray = np.broadcast_to(self.roots_.ravel(), (len(X), self.roots_.size))
-        for _ in range(self.depth_):
-            goes_left = X[rows, self.inputs_[places]] <= self.thresholds_[places]
-            places = np.where(goes_left, self.left_[places], self.right_[places])
-        shape = len(X), *self.roots_.shape
-        scores: FloatArray = self.start_ + self.values_[places].reshape(shape).sum(axis=1)
-        return scores
+    def _keep(self, trees: list[Tree], start: FloatArray) -> None:
+        """Put all trees into one list of nodes."""
+        firsts = np.cumsum([0, *(len(tree.inputs) for tree in trees)])
+        self.roots_ = firsts[:-1].reshape(-1, len(start))
+        self.inputs_ = np.concatenate([tree.inputs for tree in trees])
+        self.thresholds_ = np.concatenate([tree.thresholds for tree in trees])
+        self.values_ = np.concatenate([tree.values for tree in trees])
+        moved = list(zip(trees, firsts[:-1].tolist(), strict=True))
+        self.left_: IntArray = np.concatenate([tree.left + first for tree, first in moved])
+        self.right_: IntArray = np.concatenate([tree.right + first for tree, first in moved])
+        self.start_ = start
+        self.depth_ = max(tree.depth for tree in trees)

@@ -114,8 +114,8 @@ class Unit:
     --------
     >>> from polychotomy.execution.units import Unit
     >>> unit = Unit("demo", "iris", "0f3a", 0, "svm_ovo", {"folds": 5, "seed": 7})
-    >>> unit.key[:12]
-    '9de804c95306'
+    >>> len(unit.key)
+    64
     >>> other = Unit("demo", "iris", "0f3a", 0, "klr_ovo", {"folds": 5, "seed": 7})
     >>> other.key == unit.key, other.seed("partition") == unit.seed("partition")
     (False, True)

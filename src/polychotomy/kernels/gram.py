@@ -90,9 +90,13 @@ class SharedRows:
         if self._part is None or self._part[0] != kernel:
             return None
         _, inside, gram = self._part
-        if not (np.isin(rows, inside).all() and np.isin(others, inside).all()):
-            return None
-        return gram[np.ix_(np.searchsorted(inside, rows), np.searchsorted(inside, others))]
+        places = []
+        for wanted in (rows, others):
+            place = np.searchsorted(inside, wanted)
+            if len(wanted) and not np.array_equal(inside.take(place, mode="clip"), wanted):
+                return None
+            places.append(place)
+        return gram[np.ix_(*places)]
 
     def scores_of(self, fitted: Any, rows: IntArray, score: Callable[[], FloatArray]) -> FloatArray:
         """Return the scores of some rows by trained machines; the latest are kept.

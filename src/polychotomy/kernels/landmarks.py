@@ -38,14 +38,14 @@ class FeatureBlock(NamedTuple):
     Attributes
     ----------
     columns : ndarray of shape (n_rows, n_landmarks)
-        The kernel with the landmarks.
+        The kernel with the landmarks, in double or single precision.
     features : ndarray of shape (n_rows, n_landmarks)
         The features; empty unless asked for.
     rest : ndarray of shape (n_rows,)
         ``k(x, x) - |z|^2``: the part of the kernel that the landmarks do not see; likewise.
     """
 
-    columns: FloatArray
+    columns: NDArray[Any]
     features: FloatArray
     rest: FloatArray
 
@@ -155,14 +155,17 @@ class Landmarks:
         )
         return result
 
-    def block(self, X: Any, with_features: bool) -> FeatureBlock:
-        """Return the kernel columns of rows in double precision, and their features on request."""
-        columns = self.columns(X)
+    def block(self, X: Any, with_features: bool, dtype: Any = np.float64) -> FeatureBlock:
+        """Return the kernel columns of rows, and their features on request.
+
+        Features are in double precision: `rest` is a small difference.
+        """
         if not with_features:
-            return FeatureBlock(columns, np.zeros((0, len(self))), np.zeros(0))
+            return FeatureBlock(self.columns(X, dtype), np.zeros((0, len(self))), np.zeros(0))
+        columns = self.columns(X)
         features = self.from_columns(columns)
         rest = self.kernel.diagonal(X) - np.einsum("ij,ij->i", features, features)
-        return FeatureBlock(columns, features, np.maximum(rest, 0.0))
+        return FeatureBlock(columns.astype(dtype, copy=False), features, np.maximum(rest, 0.0))
 
     @property
     def _single(self) -> Any:

@@ -235,7 +235,7 @@ class FoldMargins:
 
     Parameters
     ----------
-    tested : list of Margins
+    tested : sequence of Margins
         For every fold, the margins of its test rows from machines trained on its training rows,
         including rows that take no part in a column.
     failed : ndarray of shape (n_columns,)
@@ -244,7 +244,7 @@ class FoldMargins:
         Returns the trained machines of a fold.
     """
 
-    tested: list[Margins]
+    tested: Sequence[Margins]
     failed: NDArray[bool_]
     fitted: Callable[[int], Any]
 

@@ -17,8 +17,10 @@ def in_blocks(rows: IntArray, size: int) -> list[IntArray]:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def join_margins(blocks: list[Margins], n_columns: int) -> Margins:
-    """Put the margins of blocks of rows below each other."""
+def join_margins(blocks: list[Margins], n_columns: int, mean: FloatArray | None = None) -> Margins:
+    """Put the margins of blocks of rows below each other; `mean`, if given, has the scores."""
+    if len(blocks) == 1:
+        return blocks[0]
     if not blocks:
         return Margins(np.zeros((0, n_columns)))
 
@@ -26,7 +28,8 @@ def join_margins(blocks: list[Margins], n_columns: int) -> Margins:
         parts: list[Any] = [getattr(block, name) for block in blocks]
         return None if parts[0] is None else np.concatenate(parts)
 
-    return Margins(join("mean"), join("variance"), blocks[0].noise, join("probability"))
+    scores = join("mean") if mean is None else mean
+    return Margins(scores, join("variance"), blocks[0].noise, join("probability"))
 
 
 def fits_together(

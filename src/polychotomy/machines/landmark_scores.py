@@ -1,20 +1,26 @@
-"""Scores of all classes that are linear in the kernel with landmarks."""
+"""Classifiers of all classes together, whose scores are linear in the kernel with landmarks."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..blocks.as_blocks import labels_given
 from ..core.checks import check_sparse
 from ..core.state import INPUTS, Array, Field, Holds, Labels, Sizes, require
 from ..core.threads import in_order, single_threaded_blas
-from ..core.types import FloatArray
-from ..kernels import Landmarks
+from ..core.types import FloatArray, IntArray
+from ..core.weights import class_numbers, row_weights
+from ..kernels import FeatureRows, Landmarks, settle_kernel
 from .feature_blocks import in_blocks
+from .kernel_machine import KERNEL_PARAMETERS, LANDMARK_PARAMETERS
+from .parameters import NOTHING, Rule, check_parameters, instance_of, number, whole
 
 # Blocks of kernel columns have about this many numbers.
 SCORE_ENTRIES = 1 << 20
@@ -26,6 +32,28 @@ LANDMARK_STATE: dict[str, Field] = {
     "dual_coef_": Array("mM"),
     "intercept_": Array("M"),
 }
+# The parameters that they share.
+LANDMARK_RULES: Mapping[str, Rule] = {
+    **KERNEL_PARAMETERS,
+    **LANDMARK_PARAMETERS,
+    "landmarks": whole(1),
+    "tol": number(0.0),
+    "max_iter": whole(1),
+    "random_state": whole(0) | instance_of(np.random.RandomState) | NOTHING,
+    "n_jobs": instance_of(int, np.integer) | NOTHING,
+}
+
+
+class GivenRows(NamedTuple):
+    """What `fit` was given, checked, and landmarks; `rows` have a weight above 0."""
+
+    X: Any
+    classes: NDArray[Any]
+    numbers: IntArray
+    weights: FloatArray | None
+    rows: IntArray
+    landmarks: Landmarks
+    seed: int
 
 
 class LandmarkScores:
@@ -92,7 +120,34 @@ class LandmarkScores:
         return tags
 
 
-def landmark_seed(random_state: Any) -> int:
+def given_rows(
+    machine: Any,
+    X: Any,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    rules: Mapping[str, Rule],
+    dtypes: Sequence[type],
+) -> GivenRows:
+    """Check parameters and rows of a classifier's `fit`, and choose its landmarks."""
+    y = labels_given(machine, X, y)
+    check_parameters(machine, rules)
+    check_sparse(X)
+    X, labels = validate_data(machine, X, y, accept_sparse="csr", dtype=list(dtypes))
+    check_classification_targets(labels)
+    classes, numbers = class_numbers(labels)
+    weights = row_weights(sample_weight, None, X, numbers, classes)
+    rows = np.arange(len(numbers)) if weights is None else np.flatnonzero(weights)
+    kernel = settle_kernel(
+        machine.kernel, X, machine.sigma2, machine.gamma, machine.degree, machine.coef0, weights
+    )
+    seed = _seed(machine.random_state)
+    landmarks = FeatureRows(machine.kernel, X).landmarks(
+        kernel, machine.landmarks, rows, machine.landmark_choice, seed
+    )
+    return GivenRows(X, classes, numbers, weights, rows, landmarks, seed)
+
+
+def _seed(random_state: Any) -> int:
     """Return the seed of landmarks behind a `random_state` parameter; None is 0."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))

@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 
 from ..core.types import FloatArray, IntArray, SignArray
 
+# So many numbers of a table are coded at once.
+CODES_AT_ONCE = 1 << 16
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -35,6 +38,8 @@ class Layout:
         The cell of every group, ascending.
     labels : ndarray of shape (n_groups, n_columns)
         The labels of the rows of every group.
+    kinds : ndarray of shape (n_groups,)
+        Groups with the same labels have the same number, below the number of distinct labels.
     counts : ndarray of shape (n_groups, n_subsets)
         How often each subset has the rows of a group.
     sizes, weights : ndarray of shape (n_groups,)
@@ -45,6 +50,7 @@ class Layout:
     groups: IntArray
     cells: IntArray
     labels: SignArray
+    kinds: IntArray
     counts: IntArray
     sizes: FloatArray
     weights: FloatArray
@@ -111,6 +117,7 @@ def lay_out(
         groups=groups,
         cells=np.concatenate([[0], np.cumsum(new_cell)]).astype(np.intp),
         labels=labels[rows[firsts]],
+        kinds=keys[firsts, 2],
         counts=np.column_stack([count[rows[firsts]] for count in counts]),
         sizes=np.bincount(groups).astype(np.float64),
         weights=np.bincount(groups, None if weights is None else weights[rows]).astype(np.float64),
@@ -120,10 +127,14 @@ def lay_out(
 def _distinct(table: NDArray[np.generic]) -> IntArray:
     """Return a number for every row of a table: the same for equal rows, in order of appearance."""
     random = np.random.default_rng(0)
-    codes = np.zeros(len(table), dtype=np.uint64)
-    for column in range(table.shape[1]):
-        factor = random.integers(0, 2**63, dtype=np.uint64)
-        codes += table[:, column].astype(np.int64).view(np.uint64) * factor
+    factors = random.integers(0, 2**63, size=table.shape[1], dtype=np.uint64)
+    codes = np.empty(len(table), dtype=np.uint64)
+    # Whole numbers modulo 2**64, so the order of the sums is nothing. Some rows at a time, because
+    # one column after the other reads the table as often as it has columns.
+    step = max(1, CODES_AT_ONCE // table.shape[1]) if table.shape[1] else max(1, len(table))
+    for start in range(0, len(table), step):
+        some = table[start : start + step].astype(np.int64).view(np.uint64)
+        np.matmul(some, factors, out=codes[start : start + step])
     _, firsts, numbers = np.unique(codes, return_index=True, return_inverse=True)
     rank = np.empty(len(firsts), dtype=np.intp)
     rank[np.argsort(firsts)] = np.arange(len(firsts))

@@ -62,6 +62,11 @@ class SolvedPath:
     def __getitem__(self, value: int) -> Solved:
         return Solved(*(getattr(self, name)[:, value] for name in Solved.__dataclass_fields__))
 
+    def of(self, subset: int, value: int) -> Solved:
+        """Return the solutions of one subset, for one value."""
+        one = slice(subset, subset + 1)
+        return Solved(*(getattr(self, name)[one, value] for name in Solved.__dataclass_fields__))
+
     def __len__(self) -> int:
         return int(self.biases.shape[1])
 

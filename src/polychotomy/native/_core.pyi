@@ -1,6 +1,6 @@
 from typing import Final
 
-from numpy import float32, float64, int8, int32, int64
+from numpy import float32, float64, int8, int32, int64, uint8
 from numpy.typing import NDArray
 
 RECYCLED_STEP: Final[int]
@@ -116,6 +116,14 @@ def gaussian_of_products(
     column_terms: NDArray[float64],
     gamma: float,
 ) -> None: ...
+def sparse_scores(
+    kernel: NDArray[float64],
+    starts: NDArray[int32],
+    rows: NDArray[int32],
+    values: NDArray[float64],
+    biases: NDArray[float64],
+    scores: NDArray[float64],
+) -> None: ...
 def solve_klr(
     gram: NDArray[float64],
     labels: NDArray[int8],
@@ -164,6 +172,34 @@ def solve_weston_watkins(
     weights: NDArray[float64],
     duals: NDArray[float64],
 ) -> tuple[float, float, int, bool]: ...
+def grow_tree(
+    bins: NDArray[uint8],
+    bin_counts: NDArray[int64],
+    slopes: NDArray[float64],
+    curvatures: NDArray[float64],
+    most_leaves: int,
+    least_rows: int,
+    least_curvature: float,
+    penalty: float,
+    rate: float,
+    inputs: NDArray[int64],
+    last_bins: NDArray[int64],
+    left: NDArray[int64],
+    right: NDArray[int64],
+    values: NDArray[float64],
+    scores: NDArray[float64],
+) -> int: ...
+def answer_trees(
+    roots: NDArray[int64],
+    inputs: NDArray[int64],
+    thresholds: NDArray[float64],
+    left: NDArray[int64],
+    right: NDArray[int64],
+    values: NDArray[float64],
+    depth: int,
+    X: NDArray[float64],
+    scores: NDArray[float64],
+) -> None: ...
 def held_out_scores(
     gram: NDArray[float64],
     coefficients: NDArray[float64],

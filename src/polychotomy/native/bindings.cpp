@@ -210,4 +210,5 @@ NB_MODULE(_core, module) {
     bind_softmax(module);
     bind_held_out(module);
     bind_weston_watkins(module);
+    bind_trees(module);
 }

@@ -110,5 +110,6 @@ void bind_klr(nb::module_& module);
 void bind_softmax(nb::module_& module);
 void bind_held_out(nb::module_& module);
 void bind_weston_watkins(nb::module_& module);
+void bind_trees(nb::module_& module);
 
 }    // namespace polychotomy

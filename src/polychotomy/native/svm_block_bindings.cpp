@@ -3,6 +3,7 @@
 #include "bindings.hpp"
 
 #include "lane_functions.hpp"
+#include "sparse_scores.hpp"
 #include "svm_block.hpp"
 
 namespace polychotomy {
@@ -60,6 +61,24 @@ void gaussian_of_products(const Array<double, 2>& products, const Array<const do
                                        row_terms.data(), column_terms.data(), gamma});
 }
 
+void sparse_scores(const Array<const double, 2>& kernel, const Array<const std::int32_t, 1>& starts,
+                   const Array<const std::int32_t, 1>& rows, const Array<const double, 1>& values,
+                   const Array<const double, 1>& biases, const Array<double, 2>& scores) {
+    const size_t n_columns = biases.shape(0);
+    require(starts.shape(0) == n_columns + 1 && scores.shape(1) == n_columns,
+            "starts, biases and scores must be for the same columns.");
+    require(rows.shape(0) == values.shape(0), "rows and values must be as many.");
+    require(scores.shape(0) == kernel.shape(0), "scores must have the rows of kernel.");
+    bool done = false;
+    {
+        const Unlocked unlocked;
+        done = polychotomy::sparse_scores(kernel.data(), kernel.shape(0), kernel.shape(1),
+                                          {starts.data(), rows.data(), values.data(), n_columns},
+                                          rows.shape(0), biases.data(), scores.data());
+    }
+    require(done, "The coefficients have an entry that does not exist.");
+}
+
 }    // namespace face
 }    // namespace
 
@@ -73,6 +92,9 @@ void bind_svm_block(nb::module_& module) {
                "columns"_a.noconvert(), "block"_a.noconvert());
     module.def("gaussian_of_products", &face::gaussian_of_products, "products"_a.noconvert(),
                "row_terms"_a.noconvert(), "column_terms"_a.noconvert(), "gamma"_a);
+    module.def("sparse_scores", &face::sparse_scores, "kernel"_a.noconvert(),
+               "starts"_a.noconvert(), "rows"_a.noconvert(), "values"_a.noconvert(),
+               "biases"_a.noconvert(), "scores"_a.noconvert());
 }
 
 }    // namespace polychotomy

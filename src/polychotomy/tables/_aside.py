@@ -99,7 +99,7 @@ def order_values(content: Content, rows: IntArray, decimal: str = ".") -> FloatA
 
 def weight_values(content: Content, rows: IntArray, decimal: str = ".") -> FloatArray:
     """Return how much each row counts."""
-    values = None if content.moments else _filled(content, "weights", "a number", rows, decimal)
+    values = _filled(content, "weights", "a number", rows, decimal)
     if values is None:
         raise TableError(f"The column {content.name!r} of --weights does not hold numbers.")
     if (values < 0).any():
@@ -123,5 +123,7 @@ def _filled(
             f"The column {content.name!r} of --{role} is empty in row {rows[np.argmax(missing)]}; "
             f"every row needs {wanted}."
         )
-    _, values = interpreted(content, rows - 1, decimal=decimal, keep=True)
-    return values if values.dtype == np.float64 else None
+    column, values = interpreted(content, rows - 1, decimal=decimal, keep=True)
+    # A date is its seconds, which would be taken for a weight.
+    known = role == "order" or column.kind != "date"
+    return values if values.dtype == np.float64 and known else None

@@ -90,6 +90,8 @@ def copies(table: Table) -> list[str]:
     if len(table.schema.columns) == 1:
         return []  # equal values of one column are no mistake
     n, n_inputs = len(table.y), len(np.unique(row_hashes(table)))
+    if n - n_inputs <= FEW_COPIES:
+        return []
     first = ~table.X.assign(**{"": table.y}).duplicated().to_numpy()
     again, other = int((~first).sum()), int(first.sum()) - n_inputs
     by_chance = _copies_by_chance(table.X[~table.X.duplicated()])

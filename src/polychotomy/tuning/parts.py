@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,10 +80,13 @@ class Method:
         """Whether the method has probabilities, and so a likelihood."""
         return self.session.parts.yields_probabilities
 
-    def possible_winners(self, cells: Iterable[Cell]) -> list[Cell]:
-        """Return the cells that may still turn out to be the best."""
-        judged = [cell for cell in cells if cell in self.outcomes]
-        errors = [self.outcomes[cell].error for cell in judged]
-        losses = [self.outcomes[cell].nll for cell in judged]
+    def possible_winners(
+        self, cells: Iterable[Cell], outcomes: Mapping[Cell, CellScore] | None = None
+    ) -> list[Cell]:
+        """Return the cells that may still turn out to be the best, by these or its own outcomes."""
+        known = self.outcomes if outcomes is None else outcomes
+        judged = [cell for cell in cells if cell in known]
+        errors = [known[cell].error for cell in judged]
+        losses = [known[cell].nll for cell in judged]
         nll = None if not self.probabilities else [np.nan if x is None else x for x in losses]
         return [judged[number] for number in still_possible(errors, nll, self.ties)]

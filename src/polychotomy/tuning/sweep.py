@@ -36,6 +36,9 @@ from ..pipe.training import BinaryMachines, Searched, TrainingSet, Trial, train,
 from .grid import Cell, Grid, chains, possible_values
 from .parts import CellScore, Found, Method, Part
 
+# Cells with more scores than this are judged some at a time: 64 MiB.
+BATCH_SCORES = 1 << 23
+
 
 class Sweep:
     """The machines of one code on one set of folds, tried in many cells.
@@ -223,8 +226,11 @@ class Sweep:
                 self._record_failure(found, part, [cell], trial)
             else:
                 usable.append((cell, trial))
-        if usable:
-            self._judge(usable, part, found)
+        trials.clear()  # so that the scores of those that have been judged are given back
+        most = max(1, BATCH_SCORES // (len(self.data.rows) * self.data.codebook.n_columns))
+        while usable:
+            self._judge(usable[:most], part, found)
+            del usable[:most]
 
     def _trials(self, chain: list[Cell]) -> list[Trial | str]:
         """Train the machines of a chain of cells in all folds; a message for cells that failed."""
@@ -285,6 +291,8 @@ class Sweep:
         if self.keeps_scores:
             for cell, trial in usable:
                 found.kept[cell] = trial.scores(self.data, self.splits)
+            # Of many columns, the scores of seven cells would be 400 MB.
+            found.kept = self.needed_scores(found.kept, part.wanted, found.outcomes)
 
     def _judge_method(
         self, place: int, batch: TrialBatch, numbers: list[int], cells: list[Cell], found: Found
@@ -311,7 +319,10 @@ class Sweep:
             )
 
     def needed_scores(
-        self, scores: Mapping[Cell, FloatArray], wanted: Sequence[Sequence[Cell]]
+        self,
+        scores: Mapping[Cell, FloatArray],
+        wanted: Sequence[Iterable[Cell]],
+        outcomes: Sequence[Mapping[Cell, CellScore] | None] | None = None,
     ) -> dict[Cell, FloatArray]:
         """Return the scores of cells that may still win for a method that learns from them.
 
@@ -320,9 +331,11 @@ class Sweep:
         """
         winners = {
             cell
-            for method, cells in zip(self.methods, wanted, strict=True)
+            for method, cells, known in zip(
+                self.methods, wanted, outcomes or [None] * len(self.methods), strict=True
+            )
             if self.keep_out_of_fold or method.session.learns
-            for cell in method.possible_winners(cells)
+            for cell in method.possible_winners(cells, known)
         }
         return {cell: values for cell, values in scores.items() if cell in winners}
 

@@ -200,16 +200,19 @@ class LSSVMFeatures:
         probability: bool,
         n_jobs: int | None,
     ) -> Margins:
-        blocks = in_blocks(rows, fitted.landmarks.block_rows)
+        blocks = in_blocks(np.arange(len(rows)), fitted.landmarks.block_rows)
+        dtype = fitted.precision(X)
+        # Blocks write their scores into one array: putting them together took as long as the
+        # products, if there are many columns.
+        scores = np.empty((len(rows), len(fitted.trained)))
+
+        def work(places: IntArray) -> Margins:
+            block = fitted.landmarks.block(X[rows[places]], probability, dtype)
+            return fitted.block_margins(block, probability, scores[places[0] : places[-1] + 1])
+
         with single_threaded_blas():
-            found = in_order(
-                lambda places: fitted.block_margins(
-                    fitted.landmarks.block(X[places], probability), probability
-                ),
-                blocks,
-                effective_n_jobs(n_jobs),
-            )
-            return join_margins(list(found), len(fitted.trained))
+            found = list(in_order(work, blocks, effective_n_jobs(n_jobs)))
+        return join_margins(found, len(fitted.trained), scores)
 
     def _solve(
         self,
@@ -323,9 +326,10 @@ def _path_margins(
 ) -> list[Margins]:
     """Return the margins of the machines of every C, with the kernel computed once."""
     blocks = in_blocks(np.arange(X.shape[0]), path[0].landmarks.block_rows)
+    dtype = max(each.precision(X) for each in path)
 
     def work(places: IntArray) -> list[Margins]:
-        block = path[0].landmarks.block(X[places], probability)
+        block = path[0].landmarks.block(X[places], probability, dtype)
         return [each.block_margins(block, probability) for each in path]
 
     with single_threaded_blas():

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from scipy.sparse import csr_array
 
 from ...core.margins import Margins
 from ...core.math import sigmoid
 from ...core.registry import stored
 from ...core.state import Array, Field, Flags, Holds, Indices, ListOf, Number, Sizes, require
-from ...core.types import FloatArray, IntArray, SignArray
+from ...core.types import FloatArray, IntArray, SignArray, is_range
 from ...kernels import FeatureBlock, FeatureSums, Gaussian, Landmarks, squared_distances
+from ..kernel_columns import ERROR_OF_SINGLE
 from ..layout import Layout
 from .evidence import Hyperparameters, log_evidence, optimise_hyperparameters
 from .predictive import moderated_log_odds
@@ -48,6 +51,24 @@ class FeaturePiece:
     prior: FloatArray
     weight: float
 
+    def scores(self, columns: NDArray[Any], out: FloatArray | None = None) -> FloatArray:
+        """Return the scores of rows with these kernel columns, computed in their precision."""
+        coefficients = self.in_single if columns.dtype == np.float32 else self.coefficients
+        if out is None:
+            found: FloatArray = (columns @ coefficients).astype(np.float64, copy=False)
+            found += self.biases
+            return found
+        product = np.matmul(columns, coefficients, out=out if columns.dtype == out.dtype else None)
+        return np.add(product, self.biases, out=out)
+
+    @cached_property
+    def in_single(self) -> NDArray[np.float32]:
+        """The coefficients in single precision."""
+        return self.coefficients.astype(np.float32)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key != "in_single"}
+
     def variance(self, features: FloatArray, rest: FloatArray) -> FloatArray:
         """Return the variance of the scores of new rows, VANGESTEL (12), in features.
 
@@ -61,7 +82,8 @@ class FeaturePiece:
         chosen = self.hyperparameters
         own = self.basis.quadratic(features - self.mean, chosen.gamma)
         variance: FloatArray = (1.0 / self.weight + own) / chosen.zeta
-        return variance + rest[:, None] / chosen.mu
+        variance += rest[:, None] / chosen.mu
+        return variance
 
     def leave_one_out(
         self,
@@ -133,15 +155,53 @@ class FittedFeatureLSSVM:
         """The biases of the first piece."""
         return self.pieces[0].biases
 
-    def block_margins(self, block: FeatureBlock, probability: bool) -> Margins:
-        """Return the margins of a block of rows."""
+    @property
+    def _is_one_piece(self) -> bool:
+        return len(self.pieces) == 1 and bool(self.trained.all()) and is_range(self.columns)
+
+    @property
+    def columns(self) -> IntArray:
+        """The columns of the first piece."""
+        return self.pieces[0].columns
+
+    def precision(self, X: Any) -> np.dtype[Any]:
+        """Return the precision for the scores of rows: single if they are, and if it is safe."""
+        single = self.landmarks.precision(X) == np.float32 and self._single_error <= ERROR_OF_SINGLE
+        return np.dtype(np.float32 if single else np.float64)
+
+    @cached_property
+    def _single_error(self) -> float:
+        """The typical error of scores in single precision."""
+        # Errors of entries have no common sign, so they add up like independent ones.
+        norms = [np.linalg.norm(piece.coefficients, axis=0) for piece in self.pieces]
+        error = self.landmarks.kernel.single_error(self.landmarks.inputs.astype(np.float32))
+        return error * max(float(norm.max(initial=0.0)) for norm in norms)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key != "_single_error"}
+
+    def block_margins(
+        self, block: FeatureBlock, probability: bool, out: FloatArray | None = None
+    ) -> Margins:
+        """Return the margins of a block of rows; `out`, if given, gets the scores."""
         shape = (len(block.columns), len(self.trained))
-        mean, variance, odds = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        if self._is_one_piece:
+            # Without copies, which take as long as the products if there are many columns.
+            piece = self.pieces[0]
+            mean = piece.scores(block.columns, out)
+            if not probability:
+                return Margins(mean)
+            noise = 1.0 / piece.hyperparameters.zeta
+            variance = piece.variance(block.features, block.rest)
+            odds = moderated_log_odds(mean, variance, noise, piece.prior)
+            return Margins(mean, variance, noise, sigmoid(odds, out=odds))
+        mean = np.zeros(shape) if out is None else out
+        variance, odds = (np.zeros(shape), np.zeros(shape)) if probability else (mean, mean)
         noise = np.ones(shape[1])
         for piece in self.pieces:
             own, columns = piece.hyperparameters, piece.columns
             noise[columns] = 1.0 / own.zeta
-            mean[:, columns] = block.columns @ piece.coefficients + piece.biases
+            mean[:, columns] = piece.scores(block.columns)
             if probability:
                 variance[:, columns] = piece.variance(block.features, block.rest)
                 odds[:, columns] = moderated_log_odds(
@@ -156,7 +216,7 @@ class FittedFeatureLSSVM:
         result = np.zeros(labels.shape)
         for piece in self.pieces:
             targets = labels[:, piece.columns].astype(np.float64)
-            scores = block.columns @ piece.coefficients + piece.biases
+            scores = piece.scores(block.columns)
             found = piece.leave_one_out(scores, block.features, targets, weights)
             result[:, piece.columns] = np.where(targets != 0.0, found, 0.0)
         return result
@@ -172,14 +232,20 @@ def moments_of(layout: Layout, sums: FeatureSums, subset: int, columns: IntArray
         scatter += counts[used[layout.cells[used] == cell][0]] * sums.products[cell]
     weights = counts * layout.weights
     weight = float(weights.sum())
-    signs = layout.labels[:, columns].astype(np.float64)
-    total = counts @ sums.sums
-    mean, target_mean = total / weight, weights @ signs / weight
+    # Groups with the same labels are added first: with a thousand classes and five folds, a product
+    # over all groups took a third of the time of all sums.
+    _, firsts, kinds = np.unique(layout.kinds, return_index=True, return_inverse=True)
+    signs = layout.labels[np.ix_(firsts, columns)].astype(np.float64)
+    shape = len(firsts), len(kinds)
+    adding = csr_array((counts, (kinds, np.arange(len(kinds)))), shape)
+    by_kind: FloatArray = adding @ sums.sums
+    total = by_kind.sum(axis=0)
+    mean, target_mean = total / weight, np.bincount(kinds, weights) @ signs / weight
     scatter -= weight * np.outer(mean, mean)  # around the origin, as the sums are
     return Moments(
         scatter=scatter,
         mean=sums.origin + mean,
-        right=sums.sums.T @ (counts[:, None] * signs) - np.outer(total, target_mean),
+        right=by_kind.T @ signs - np.outer(total, target_mean),
         target_mean=target_mean,
         # The square of every label is 1.
         target_square=weight * (1.0 - target_mean) * (1.0 + target_mean),

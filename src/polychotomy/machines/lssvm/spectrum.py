@@ -121,10 +121,10 @@ class Triangle:
         return result
 
     def quadratic(self, centred: FloatArray, gamma: FloatArray) -> FloatArray:
-        """Return ``z' (S + 1/gamma)^-1 z`` of the rows z of `centred`, for every gamma."""
+        """Return ``z' (S + 1/gamma)^-1 z`` of the rows z of `centred`, once for all columns."""
         solved, _ = dtrtrs(self.factor, centred.T, lower=1)
-        own = np.einsum("ij,ij->j", solved, solved)
-        return np.broadcast_to(own[:, None], (len(own), len(gamma)))
+        own: FloatArray = np.einsum("ij,ij->j", solved, solved)[:, None]
+        return own
 
 
 @dataclass(frozen=True)
