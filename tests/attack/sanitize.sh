@@ -12,6 +12,7 @@ cd "$(dirname "$0")/../.."
 name=${1:?address, undefined or thread}
 python=${PYTHON:-$(command -v python)}
 folder=$PWD/build/sanitize-$name
+mkdir -p build
 flags="-fsanitize=$name -fno-omit-frame-pointer -O1 -g1"
 case $name in
   address) library=libasan.so ;;

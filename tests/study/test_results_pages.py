@@ -6,6 +6,7 @@ import re
 from itertools import islice
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from polychotomy.execution.units import Unit
@@ -107,3 +108,18 @@ def test_the_times_of_usps_are_shown_beside_the_printed_ones():
     page = (FOLDER / "vangestel2002.md").read_text(encoding="utf-8")
     assert markdown(printed_time_text(times)) in page
     assert time_comparisons(results_of("duan2003")) == ()
+
+
+def test_the_errors_and_ranks_of_aggregations_are_those_of_the_results():
+    figures = pd.read_csv(FOLDER / "galar.csv")
+    errors = 100 * figures.groupby(["dataset", "method"])["error"].mean().unstack()
+    page = (FOLDER / "README.md").read_text(encoding="utf-8").replace("**", "")
+    for name in ("VOTE", "WV", "PC", "DDAG", "LVPC", "ND", "BTC", "NEST", "PE", "MAX", "DOO"):
+        words = f"{name} (one-vs-rest)" if name in ("MAX", "DOO") else name
+        cells = [words]
+        for learner in ("svm", "tree", "knn"):
+            own = errors.filter(like=f"_{learner}")
+            ranks = own.rank(axis=1).mean()
+            method = f"{name}_{learner}"
+            cells += [f"{own[method].mean():.2f}", f"{ranks[method]:.1f}"]
+        assert f"| {' | '.join(cells)} |" in page
