@@ -156,7 +156,7 @@ def grow_tree(
     >>> slopes = np.array([1.0, 1.0, -1.0, -1.0])
     >>> tree = grow_tree(rows, slopes, np.ones(4), scores, most_leaves=2, least_rows=1,
     ...                  penalty=0.0, rate=1.0)
-    >>> tree.thresholds[0], scores.tolist()
+    >>> float(tree.thresholds[0]), scores.round(6).tolist()
     (2.5, [-1.0, -1.0, 1.0, 1.0])
     """
     room = 2 * most_leaves - 1
