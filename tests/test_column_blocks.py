@@ -205,3 +205,17 @@ def test_scores_that_do_not_fit_into_memory_are_refused_with_what_to_use(monkeyp
     model = Poly(pc.LSSVM(), calibrator="platt")
     with pytest.raises(MemoryError, match=r"190 columns, .*code='one_vs_rest' or code='nested'"):
         model.fit(X, Y)
+
+
+@pytest.mark.parametrize("machine", [pc.SVM, pc.KernelLogisticRegression])
+def test_linear_scores_of_sparse_rows_and_many_pairs(machine):
+    rng = np.random.default_rng(0)
+    y = np.arange(160) % 40
+    X = np.where(rng.random((160, 30)) < 0.7, 0.0, rng.normal(size=(160, 30)))
+    sparse, dense = (
+        pc.PolychotomyClassifier(machine(kernel="linear", tol=1e-8), "one_vs_one", cv=3)
+        .fit(form(X), y)
+        .predict_proba(form(X))
+        for form in (csr_array, np.asarray)
+    )
+    np.testing.assert_allclose(sparse, dense, atol=1e-4)

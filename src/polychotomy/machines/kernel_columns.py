@@ -77,7 +77,10 @@ class FittedKernels:
         if self.kernel.is_linear:
             # Not (X Z') c, whose time and memory per new row grow with the rows of Z.
             with single_threaded_blas():
-                return np.asarray(X @ (self.support_inputs.T @ self.coefficients)) + self.biases
+                found = X @ (self.support_inputs.T @ self.coefficients)
+                # Sparse, if inputs and coefficients are.
+                dense = found.toarray() if issparse(found) else np.asarray(found)
+                return dense + self.biases
         scores = np.empty((X.shape[0], len(self.biases)))
         step = max(1, BLOCK_ENTRIES // max(1, len(self.support)))
         with single_threaded_blas():
