@@ -32,6 +32,8 @@ def test_probabilities_are_those_of_scikit_learn(n_classes, weighted):
         1200, 8, n_informative=6, n_classes=n_classes, flip_y=0.2, random_state=1
     )
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 800) if weighted else None
+    if weighted:
+        weights /= weights.mean()
     wanted = HistGradientBoostingClassifier(
         max_iter=20,
         max_leaf_nodes=15,
@@ -46,6 +48,19 @@ def test_probabilities_are_those_of_scikit_learn(n_classes, weighted):
     p, q = own.predict_proba(judged), wanted.predict_proba(judged)
     np.testing.assert_allclose(p, q, atol=1e-7)
     np.testing.assert_array_equal(own.predict(judged), wanted.predict(judged))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-5, 1e5, 1e300])
+def test_only_proportions_of_weights_matter(scale):
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(Y))
+    one, two = (BoostedTrees(5).fit(X, Y, factor * weights) for factor in (1.0, scale))
+    np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-9)
+
+
+def test_huge_limits_are_those_of_the_rows():
+    clf = BoostedTrees(2, max_leaf_nodes=10**15, min_samples_leaf=1).fit(X, Y)
+    assert len(clf.left_) <= 6 * (2 * len(Y) - 1)
+    assert BoostedTrees(2, min_samples_leaf=2**70).fit(X, Y).depth_ == 0
 
 
 def test_parameters_are_checked():
@@ -83,6 +98,7 @@ def test_files_and_graphs_give_the_same(y):
         ("values_", 0, np.nan),
         ("thresholds_", 0, np.inf),
         ("depth_", None, 10**6),
+        ("left_", 5, 0),
         ("start_", None, np.zeros(2)),
     ],
 )

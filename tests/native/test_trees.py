@@ -122,6 +122,7 @@ def given_tree(**changed):
     [
         {"bin_counts": np.ones(1, dtype=np.int64)},
         {"bin_counts": np.array([1, 257])},
+        {"bins": np.array([[0, 0], [0, 1], [0, 0]], dtype=np.uint8)},
         {"slopes": np.zeros(2)},
         {"scores": np.zeros(2)},
         {"most_leaves": 0},

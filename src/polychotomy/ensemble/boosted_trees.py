@@ -125,7 +125,7 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_rows,)
             The classes.
         sample_weight : array-like of shape (n_rows,), default=None
-            The weights of the rows.
+            The weights of the rows, of which only the proportions matter.
 
         Returns
         -------
@@ -141,6 +141,9 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         if weights is not None:
             used = weights > 0.0
             X, numbers, weights = X[used], numbers[used], weights[used]
+            # The penalty and the least curvature of a leaf are for weights of about 1.
+            weights = weights / weights.max()
+            weights = weights / weights.mean()
         rows = binned(X, weights)
         members = np.arange(len(classes))[:, None] == numbers
         shares = np.average(members, axis=1, weights=weights)
@@ -205,11 +208,15 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         n_classes = len(self.classes_)
         wanted = 1 if n_classes == 2 else n_classes
         require(len(self.start_) == wanted, self, "has scores of other classes")
+        own = np.arange(len(self.left_))
+        onwards = np.all((self.left_ >= own) & (self.right_ >= own))
+        in_order = np.all(np.diff(self.roots_.ravel()) > 0)
+        require(bool(onwards and in_order), self, "has trees whose nodes are not in their order")
         require(self.depth_ <= len(self.left_), self, "does not have the depth that it declares")
 
     def _keep(self, trees: list[Tree], start: FloatArray) -> None:
         """Put all trees into one list of nodes."""
-        firsts = np.cumsum([0, *(len(tree.inputs) for tree in trees)])
+        firsts = np.cumsum([0, *(len(tree.inputs) for tree in trees)], dtype=np.int64)
         self.roots_ = firsts[:-1].reshape(-1, len(start))
         self.inputs_ = np.concatenate([tree.inputs for tree in trees])
         self.thresholds_ = np.concatenate([tree.thresholds for tree in trees])

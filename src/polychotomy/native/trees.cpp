@@ -15,7 +15,6 @@ namespace {
 
 using std::size_t;
 
-constexpr size_t most_bins = 256;
 constexpr double no_division_by_zero = 1e-15;
 constexpr size_t rows_between_checks = 4096;
 
@@ -35,7 +34,7 @@ struct Sums {
     }
 };
 
-using Histogram = std::vector<Sums>;    // n_inputs x most_bins
+using Histogram = std::vector<Sums>;    // the bins of all inputs, one input after the other
 
 struct Split {
     double gain = 0.0;
@@ -56,8 +55,10 @@ class Grower {
     Grower(const BinnedRows& rows, const double* slopes, const double* curvatures,
            const TreeLimits& limits, const TreeNodes& nodes)
         : rows_(rows), slopes_(slopes), curvatures_(curvatures), limits_(limits), nodes_(nodes),
-          order_(rows.n_rows), aside_(rows.n_rows) {
+          order_(rows.n_rows), aside_(rows.n_rows), firsts_(rows.n_inputs + 1, 0) {
         for (size_t i = 0; i < rows.n_rows; ++i) order_[i] = static_cast<std::uint32_t>(i);
+        for (size_t j = 0; j < rows.n_inputs; ++j)
+            firsts_[j + 1] = firsts_[j] + static_cast<size_t>(rows.bin_counts[j]);
     }
 
     void run(double rate, double* scores) {
@@ -106,12 +107,12 @@ class Grower {
     }
 
     Histogram histogram_of(const Candidate& leaf) const {
-        Histogram found(rows_.n_inputs * most_bins);
+        Histogram found(firsts_.back());
         for (size_t k = leaf.start; k < leaf.end; ++k) {
             const size_t i = order_[k];
             const std::uint8_t* bins = rows_.bins + i * rows_.n_inputs;
             const Sums own = of_row(i);
-            for (size_t j = 0; j < rows_.n_inputs; ++j) found[j * most_bins + bins[j]].add(own);
+            for (size_t j = 0; j < rows_.n_inputs; ++j) found[firsts_[j] + bins[j]].add(own);
         }
         return found;
     }
@@ -120,7 +121,7 @@ class Grower {
     void consider(Candidate leaf) {
         const double now = gain(leaf.sums);
         for (size_t j = 0; j < rows_.n_inputs; ++j) {
-            const Sums* of_bin = &leaf.histogram[j * most_bins];
+            const Sums* of_bin = leaf.histogram.data() + firsts_[j];
             Sums left;
             for (size_t bin = 0; bin + 1 < static_cast<size_t>(rows_.bin_counts[j]); ++bin) {
                 left.add(of_bin[bin]);
@@ -204,6 +205,7 @@ class Grower {
     const TreeLimits& limits_;
     const TreeNodes& nodes_;
     std::vector<std::uint32_t> order_, aside_;
+    std::vector<size_t> firsts_;    // the first bin of every input
     std::vector<Candidate> candidates_;
     std::priority_queue<Promise> promising_;
     std::vector<size_t> starts_, ends_;

@@ -14,7 +14,7 @@ __all__ = ["BinnedRows", "Tree", "answer_trees", "binned", "grow_tree"]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Of an input; one more threshold than this many less one would not fit into a byte.
+# The most bins of an input, whose numbers are bytes.
 MOST_BINS = 255
 PERCENT = np.linspace(0.0, 100.0, MOST_BINS + 1)[1:-1]
 # The least sum of curvatures of a leaf: rows that are certain already are not split further.
@@ -77,7 +77,7 @@ def binned(X: ArrayLike, weights: FloatArray | None = None) -> BinnedRows:
     Returns
     -------
     BinnedRows
-        An input with few values has a bin for each of them.
+        An input with few values has a bin for each of them, but for neighbouring numbers.
 
     Examples
     --------
@@ -159,6 +159,8 @@ def grow_tree(
     >>> float(tree.thresholds[0]), scores.round(6).tolist()
     (2.5, [-1.0, -1.0, 1.0, 1.0])
     """
+    n_rows = len(rows.bins)
+    most_leaves, least_rows = min(most_leaves, max(1, n_rows)), min(least_rows, n_rows + 1)
     room = 2 * most_leaves - 1
     inputs, last_bins, left, right = (np.empty(room, dtype=np.int64) for _ in range(4))
     values = np.empty(room)

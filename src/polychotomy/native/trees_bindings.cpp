@@ -1,5 +1,7 @@
 #include "bindings.hpp"
 
+#include <vector>
+
 #include "trees.hpp"
 
 namespace polychotomy {
@@ -20,6 +22,15 @@ size_t grow(const Array<const std::uint8_t, 2>& bins, const IndexArray& bin_coun
     for (size_t j = 0; j < n_inputs; ++j)
         require(bin_counts.data()[j] >= 1 && bin_counts.data()[j] <= 256,
                 "bin_counts must be from 1 to 256.");
+    // In a loop that the compiler can turn into one over vectors.
+    std::vector<std::uint8_t> last(n_inputs);
+    for (size_t j = 0; j < n_inputs; ++j)
+        last[j] = static_cast<std::uint8_t>(bin_counts.data()[j] - 1);
+    int beyond = 0;
+    for (size_t i = 0; i < n_rows; ++i)
+        for (size_t j = 0; j < n_inputs; ++j)
+            beyond |= bins.data()[i * n_inputs + j] > last[j];
+    require(!beyond, "A row is in a bin that does not exist.");
     require(slopes.shape(0) == n_rows && curvatures.shape(0) == n_rows &&
                 scores.shape(0) == n_rows,
             "slopes, curvatures and scores must have one entry for every row.");
