@@ -7,10 +7,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -207,7 +208,7 @@ def test_the_log_linear_pool_counts_three_quarters_with_enough_rows(monkeypatch)
 
 def test_trees_of_many_rows_see_some_of_them():
     trees = {n_rows: randomised_trees(n_rows) for n_rows in (10_000, 100_000)}
-    assert [one.max_samples for one in trees.values()] == [None, 0.1]
+    assert [one.max_samples for one in trees.values()] == [None, 10_000]
     # Forests that are fitted once are not taken for six fits.
     costs = [expected_seconds(one, 6_000) for one in (trees[10_000], RandomForestClassifier())]
     assert costs[0] == pytest.approx(costs[1] / 6.0)
@@ -397,3 +398,45 @@ def test_names_of_members_are_those_that_were_fitted(monkeypatch):
     assert "svm" in pool.member_names()
     pool.fit(X, y)
     assert pool.member_names() == list(pool.members_)
+
+
+def test_trees_do_not_depend_on_the_scale_of_weights():
+    rng = np.random.default_rng(0)
+    inputs, labels = rng.normal(size=(10_200, 2)), rng.integers(0, 2, 10_200)
+    trees = randomised_trees(len(labels)).set_params(n_estimators=2, oob_score=False)
+    nodes = [
+        [tree.tree_.node_count for tree in clone(trees).fit(inputs, labels, weights).estimators_]
+        for weights in (np.full(len(labels), 1e-3), np.full(len(labels), 1e3))
+    ]
+    assert nodes[0] == nodes[1]
+    assert min(nodes[0]) > 1000
+
+
+def test_rows_of_weight_0_do_not_count_for_the_choice_of_members():
+    rng = np.random.default_rng(0)
+    inputs, labels = rng.normal(size=(2_010, 2)), rng.integers(0, 2, 2_010)
+    weights = np.arange(2_010) >= 20
+    asked = []
+
+    class Watched(pc.PolychotomyPool):
+        def _named_members(self, n_rows=0):
+            asked.append(n_rows)
+            return [("bayes", GaussianNB())]
+
+    Watched().fit(inputs, labels, weights.astype(float))
+    assert 1_990 in asked
+    assert 2_010 not in asked
+
+
+def test_forests_are_fitted_by_folds_of_the_users_own():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(40), 5)
+    inputs = rng.normal(size=(40, 3))[groups]
+    labels = rng.integers(0, 2, 40)[groups]
+    forest = RandomForestClassifier(60, oob_score=True, random_state=0)
+    folds = list(GroupKFold(4).split(inputs, labels, groups))
+    seen = {}
+    for name, cv in (("numbered", 4), ("groups", folds)):
+        seen[name] = pc.PolychotomyPool([("forest", forest)], cv=cv).fit(inputs, labels)
+    assert seen["numbered"].member_nll_["forest"] < 0.2
+    assert seen["groups"].member_nll_["forest"] > 0.6

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from ..core.types import FloatArray
 
-# A block has at most this many rows, and about this many numbers (32 MB in double precision).
+# A block has at most this many rows, and about this many numbers (16 MB in double precision).
 MOST_ROWS, LEAST_ROWS, ENTRIES = 1 << 16, 256, 1 << 21
 
 

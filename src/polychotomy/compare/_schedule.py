@@ -170,7 +170,7 @@ class Schedule:
             yield call
 
     def last_call(self) -> Call | None:
-        """Return a fit for this process if no method has an answer when the time is over.
+        """Return a fit for this process if no method has an answer at the end of a limited time.
 
         On a computer so busy that not even a process begins in time, a logistic regression of few
         rows takes a small part of what importing took.

@@ -165,15 +165,20 @@ class Number(Field):
 
     Parameters
     ----------
-    at_least, above : float, default=None
+    at_least, above, at_most : float, default=None
         Bounds.
     """
 
     def __init__(
-        self, *, at_least: float | None = None, above: float | None = None, optional: bool = False
+        self,
+        *,
+        at_least: float | None = None,
+        above: float | None = None,
+        at_most: float | None = None,
+        optional: bool = False,
     ) -> None:
         super().__init__(optional=optional)
-        self.at_least, self.above = at_least, above
+        self.at_least, self.above, self.at_most = at_least, above, at_most
 
     def check(self, state: State, owner: Any, name: str, value: Any, sizes: Sizes) -> None:
         """Check that it is a finite number within its bounds."""
@@ -181,6 +186,7 @@ class Number(Field):
         inside = (self.at_least is None or value >= self.at_least) and (
             self.above is None or value > self.above
         )
+        inside = inside and (self.at_most is None or value <= self.at_most)
         require(inside, owner, f"has a {name} out of range")
 
 

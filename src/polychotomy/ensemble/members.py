@@ -38,6 +38,8 @@ class Rows:
         The rows of positive weight.
     splits : list of (train, test)
         The folds of the used rows.
+    any_row : bool
+        Whether any rows may be held out, and not only folds of the user's own.
     """
 
     X: FloatArray
@@ -47,6 +49,7 @@ class Rows:
     weights: FloatArray | None
     used: IntArray
     splits: Splits
+    any_row: bool = True
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ def _fit_member(
         p = _fit_own(estimator, rows.X, rows, metrics)
     else:
         _fit(name, estimator, rows.X, rows.y, rows.weights)
-        if getattr(estimator, "oob_decision_function_", None) is not None:
+        if rows.any_row and getattr(estimator, "oob_decision_function_", None) is not None:
             p = _out_of_bag(estimator, rows)
         else:
             p = _cross_fitted(name, estimator, rows) if rows.splits else None
