@@ -92,6 +92,11 @@ class SparsePath:
         rest = (path.biases, path.trained, path.converged, path.iterations)
         return cls(kept, SolvedPath(empty, *rest))
 
+    @property
+    def failed(self) -> NDArray[np.bool_]:
+        """As in `SolvedPath`."""
+        return self.path.failed
+
     def of(self, fold: int, value: int) -> Solved:
         """Return the solutions of a fold, as those of one subset."""
         bare = self.path.of(fold, value)
@@ -134,14 +139,8 @@ def solve_held_out(
                 for matrix, part in zip(all_columns, some, strict=True):
                     matrix[:, columns] = part
         blocks.append(path if whole else SparsePath.of_path(path))
-    failed = np.concatenate([_failed(block) for block in blocks], axis=1)
+    failed = np.concatenate([block.failed for block in blocks], axis=1)
     return HeldOutPath(scores, failed, PathMachines(blocks))
-
-
-def _failed(block: SolvedPath | SparsePath) -> NDArray[np.bool_]:
-    path = block.path if isinstance(block, SparsePath) else block
-    found: NDArray[np.bool_] = np.any(path.trained & ~path.converged, axis=0)
-    return found
 
 
 def _blocks(labels: SignArray, n_times: int) -> Iterator[slice]:

@@ -39,9 +39,9 @@ from ..kernels import (
 from ..native import _core
 from .any_learner import single_threaded_blas
 from .base import FoldMargins, Machine, TrainingOptions
-from .held_out_path import PathMachines, solve_held_out
+from .held_out_path import PathMachines, PathSolver, solve_held_out
 from .on_demand import RowSolver, is_worth_it, solve_on_demand
-from .solved import Solved, SolvedPath, join_columns, scatter
+from .solved import Solved, join_columns, scatter
 
 # With at least this many rows, scores of inputs in single precision are computed in it, if their
 # typical error is at most this: a tenth of the default tolerance of the solvers.
@@ -195,7 +195,7 @@ class Collected:
         return csc_array((values, row, ends), (int(place.max(initial=-1)) + 1, len(order)))
 
 
-class ColumnSolver(RowSolver, Protocol):
+class ColumnSolver(RowSolver, PathSolver, Protocol):
     """What a kernel machine must provide to train columns."""
 
     kernel: Any
@@ -214,18 +214,6 @@ class ColumnSolver(RowSolver, Protocol):
         n_threads: int,
     ) -> Solved:
         """Solve every column on every subset of rows."""
-        ...
-
-    def solve_path(
-        self,
-        gram: FloatArray,
-        labels: SignArray,
-        subsets: Sequence[IntArray],
-        C_values: Sequence[float],
-        weights: FloatArray | None,
-        n_threads: int,
-    ) -> SolvedPath:
-        """Solve every column on every subset of rows, for every value of C."""
         ...
 
 

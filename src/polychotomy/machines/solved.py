@@ -62,6 +62,12 @@ class SolvedPath:
     def __getitem__(self, value: int) -> Solved:
         return Solved(*(getattr(self, name)[:, value] for name in Solved.__dataclass_fields__))
 
+    @property
+    def failed(self) -> NDArray[np.bool_]:
+        """Whether some subset's solver did not converge, for every value and column."""
+        found: NDArray[np.bool_] = np.any(self.trained & ~self.converged, axis=0)
+        return found
+
     def of(self, subset: int, value: int) -> Solved:
         """Return the solutions of one subset, for one value."""
         one = slice(subset, subset + 1)
