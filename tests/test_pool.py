@@ -167,11 +167,13 @@ def test_default_members_answer_together():
 
 def test_enough_rows_have_trees_and_boosting(monkeypatch):
     assert [name for name, _ in default_members(n_rows=1999)] == list(FIVE)
-    for n_rows in (2000, 5000):
-        assert [name for name, _ in default_members(n_rows=n_rows)] == [*FIVE, "trees", "boosting"]
+    for n_rows, kernel_machines in ((2000, FIVE), (3000, FIVE), (3001, FIVE[:-1])):
+        names = [name for name, _ in default_members(n_rows=n_rows)]
+        assert names == [*kernel_machines, "trees", "boosting"]
     monkeypatch.setattr("polychotomy.ensemble.pool.ENOUGH_ROWS", len(y))
     pool, again = (pc.recipe("POOL").fit(X, y) for _ in range(2))
     assert list(pool.members_) == [*FIVE, "trees", "boosting"]
+    assert all(isinstance(one, pc.StructuredTempering) for one in pool.temperings_.values())
     p = pool.predict_proba(NEW)
     np.testing.assert_array_equal(p, again.predict_proba(NEW))
     # The first members are those that there would be without the others.
@@ -181,6 +183,7 @@ def test_enough_rows_have_trees_and_boosting(monkeypatch):
         np.testing.assert_array_equal(
             few.members_[name].predict_proba(NEW), pool.members_[name].predict_proba(NEW)
         )
+    assert not any(isinstance(one, pc.StructuredTempering) for one in few.temperings_.values())
     file = io.BytesIO()
     pc.save(pool, file)
     file.seek(0)
@@ -207,11 +210,17 @@ def test_the_log_linear_pool_counts_three_quarters_with_enough_rows(monkeypatch)
 
 
 def test_trees_of_many_rows_see_some_of_them():
-    trees = {n_rows: randomised_trees(n_rows) for n_rows in (10_000, 100_000)}
-    assert [one.max_samples for one in trees.values()] == [None, 10_000]
+    some, many = randomised_trees(10_000), randomised_trees(10_001)
+    assert not some.estimator.bootstrap
+    assert (many.bootstrap, many.max_samples) == (True, 10_000)
     # Forests that are fitted once are not taken for six fits.
-    costs = [expected_seconds(one, 6_000) for one in (trees[10_000], RandomForestClassifier())]
+    costs = [expected_seconds(one, 6_000) for one in (many, RandomForestClassifier())]
     assert costs[0] == pytest.approx(costs[1] / 6.0)
+
+
+def test_default_trees_and_boosting_take_the_folds_of_the_pool():
+    members = dict(default_members(7, 2000))
+    assert (members["trees"].cv, members["boosting"].cv) == (7, 7)
 
 
 def test_many_rows_have_members_with_landmarks(monkeypatch):

@@ -27,12 +27,13 @@ from ..machines import SVM, KernelLogisticRegression, guessed_seconds
 from ..multinomial import KernelMultinomialRegression
 from ..pipe.classifier import PolychotomyClassifier
 from ..pipe.folds import FoldRows, split_rows
-from ..tempering.tempering import Tempering
+from ..tempering import StructuredTempering, Tempering
 from ..tuning.search import TwoStepSearchCV
 from .boosted_trees import BoostedTrees
+from .fold_mean import FoldMean
 from .members import Member, Rows, fit_members, last_step, member_probabilities, metric_key
 from .metric import LearnedMetric
-from .metric_classifier import LANDMARKS, MANY_ROWS, MetricClassifier
+from .metric_classifier import LANDMARKS, MetricClassifier
 from .pooling import (
     LogLinearPool,
     arithmetic_mean,
@@ -45,14 +46,20 @@ COARSE_C = (0.1, 1.0, 10.0, 100.0, 1000.0)
 FINE_C = (0.3, 3.0)
 # C, and the width of the SVM, are chosen on a sample of this many rows.
 ROWS_FOR_SEARCH = 1000
-# From this many rows on, trees and boosting are default members, and the log-linear pool counts
-# more.
+# From this many rows on, trees and boosting are default members, the log-linear pool counts more,
+# and temperings have as much structure as the rows support.
 ENOUGH_ROWS = 2_000
 LOG_LINEAR_SHARE, LOG_LINEAR_SHARE_OF_FEW_ROWS = 0.75, 0.5
-# Every tree sees this many rows at most, so that its size does not grow with the rows. With 13,000,
-# trees that saw 5,000 were worse on letter (NLL .132 for .114) and better on noisy classes (.877
-# for .919), where all rows make twice as many nodes.
-N_TREES, ROWS_OF_A_TREE = 100, 10_000
+# Above this many rows, kernel logistic regression is that of all classes together, in landmarks.
+MANY_ROWS = 3_000
+# Boosting ends when held-out rows gain no more; it may take so many rounds.
+MOST_ROUNDS = 500
+# Trees that see all rows of the other folds, in every fold, up to this many rows.
+TREES_OF_A_FOLD, ROWS_OF_A_TREE = 40, 10_000
+# Above it, every tree draws that many rows, so that its size does not grow with the rows. With
+# 13,000, trees that saw 5,000 were worse on letter (NLL .132 for .114) and better on noisy classes
+# (.877 for .919), where all rows make twice as many nodes.
+N_TREES = 100
 # The typical error of a score of multinomial regression. With its default of 0.01 it took 1.6 times
 # as long on 20,000 rows of nearly separable classes, for an NLL that was lower by 0.0002.
 TOLERANCE = 0.03
@@ -63,7 +70,8 @@ KERNELS = {"gaussian": "rbf", "laplacian": "laplacian"}
 class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     """Several classifiers, whose probabilities are combined with a weight for each.
 
-    Every member's class probabilities are tempered. The result is half a weighted arithmetic mean
+    Every member's class probabilities are tempered (with 2,000 rows and more by
+    `StructuredTempering`). The result is half a weighted arithmetic mean
     and half a log-linear pool; with 2,000 rows and more, a quarter and three quarters. The weights
     of the mean maximise its likelihood on the members' out-of-fold probabilities (by EM, with a
     prior that counts like one row for each member). The log-linear pool multiplies powers of the
@@ -75,8 +83,8 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         Classifiers with `predict_proba`, of this library or any other, with names. By default
         those of `default_members`: an LS-SVM and kernel logistic regression, each with a learned
         Gaussian and a learned Laplacian metric, and an SVM; with 2,000 rows and more, also
-        extremely randomised trees and gradient boosting. Above 5,000 rows the kernel machines have
-        landmarks, and there is no SVM.
+        extremely randomised trees and gradient boosting. Above 3,000 rows kernel logistic
+        regression has landmarks, and there is no SVM; above 5,000 LS-SVMs have landmarks, too.
     budget : float, default=None
         The seconds that fitting may take, roughly. The most expensive members are skipped until
         the others are expected to finish in that time. The cheapest member always stays. Members
@@ -378,14 +386,15 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         counts = np.ones(len(numbers)) if weights is None else weights
         self.members_ = {member.name: member.estimator for member in members}
         self.seconds_ = {member.name: member.seconds for member in members}
+        enough = len(numbers) >= ENOUGH_ROWS
+        kind = StructuredTempering if enough else Tempering
         self.temperings_ = {
-            member.name: Tempering().fit(member.out_of_fold, numbers, weights) for member in members
+            member.name: kind().fit(member.out_of_fold, numbers, weights) for member in members
         }
         p = np.stack([self.temperings_[one.name].transform(one.out_of_fold) for one in members])
         found = mixture_weights(scores.of_truth(p, numbers).T, counts)
         self.weights_ = dict(zip(self.members_, found.tolist(), strict=True))
         self.log_linear_ = fit_log_linear(p, numbers, weights)
-        enough = len(numbers) >= ENOUGH_ROWS
         self.log_linear_share_ = LOG_LINEAR_SHARE if enough else LOG_LINEAR_SHARE_OF_FEW_ROWS
         nll = scores.nll(p, numbers, counts)
         self.member_nll_ = dict(zip(self.members_, nll.tolist(), strict=True))
@@ -423,9 +432,9 @@ def default_members(cv: Any = 5, n_rows: int = 0) -> list[tuple[str, Any]]:
     cv : int, splitter or iterable, default=5
         The folds of the members that need folds.
     n_rows : int, default=0
-        The number of rows. From 2,000 on there are trees and boosting, too. Above 5,000, kernel
+        The number of rows. From 2,000 on there are trees and boosting, too. Above 3,000, kernel
         logistic regression is that of all classes together, with landmarks, and there is no SVM:
-        both take too long there for all pairs and folds.
+        both take long there for all pairs and folds, and the pool is as good without.
 
     Returns
     -------
@@ -433,7 +442,7 @@ def default_members(cv: Any = 5, n_rows: int = 0) -> list[tuple[str, Any]]:
     """
     trees: list[tuple[str, Any]] = []
     if n_rows >= ENOUGH_ROWS:
-        trees = [("trees", randomised_trees(n_rows)), ("boosting", BoostedTrees())]
+        trees = [("trees", randomised_trees(n_rows, cv)), ("boosting", boosted_trees(cv))]
     if n_rows > MANY_ROWS:
         together = KernelMultinomialRegression(landmarks=LANDMARKS, tol=TOLERANCE)
         return [*ls_members(), *_in_metrics(together), *trees]
@@ -464,21 +473,35 @@ def default_members(cv: Any = 5, n_rows: int = 0) -> list[tuple[str, Any]]:
     ]
 
 
-def randomised_trees(n_rows: int) -> Any:
-    """Return extremely randomised trees; rows that a tree has not seen take the place of folds."""
+def randomised_trees(n_rows: int, cv: Any = 5) -> Any:
+    """Return extremely randomised trees.
+
+    Note: with up to 10,000 rows, every tree sees all rows of the other folds. Trees that draw rows,
+    as those do whose out-of-bag rows take the place of folds, miss the rows that are most like a
+    new one, and were worse where classes depend on combinations of many values (an NLL of 0.72
+    for 0.57).
+    """
     # Imported here, because it would slow down importing this library.
     from sklearn.ensemble import ExtraTreesClassifier
 
     # The seed is fixed, because the other members draw nothing: equal rows give equal pools.
+    if n_rows <= ROWS_OF_A_TREE:
+        trees = ExtraTreesClassifier(TREES_OF_A_FOLD, max_features=None, random_state=0)
+        return FoldMean(trees, cv=cv)
     return ExtraTreesClassifier(
         N_TREES,
         max_features=None,
         bootstrap=True,
         # Not a share, which would be one of the sum of the weights.
-        max_samples=None if n_rows <= ROWS_OF_A_TREE else ROWS_OF_A_TREE,
+        max_samples=ROWS_OF_A_TREE,
         oob_score=True,
         random_state=0,
     )
+
+
+def boosted_trees(cv: Any = 5) -> BoostedTrees:
+    """Return gradient boosting that ends when held-out rows gain no more."""
+    return BoostedTrees(MOST_ROUNDS, max_leaf_nodes=31, min_samples_leaf=10, cv=cv)
 
 
 def _in_metrics(logistic: Any) -> list[tuple[str, Any]]:

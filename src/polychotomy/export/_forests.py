@@ -6,6 +6,9 @@ graph does, or compare doubles that scikit-learn's trees have rounded to single 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -69,11 +72,13 @@ def boosted(model: BoostedTrees, X: Tensor) -> Tensor:
     own, roots = np.arange(len(model.left_)), model.roots_.ravel()
     ends, tree = model.left_ == own, np.searchsorted(roots, own, side="right") - 1
     node = own - roots[tree]
-    n_scores = len(model.start_)
+    n_models, n_rounds, n_scores = model.roots_.shape
+    # The trees of a model follow each other, and so do those of a round.
+    targets = tree // (n_rounds * n_scores) * n_scores + tree % n_scores
     z = X.apply(
         "TreeEnsembleRegressor",
         domain="ai.onnx.ml",
-        n_targets=n_scores,
+        n_targets=n_models * n_scores,
         aggregate_function="SUM",
         post_transform="NONE",
         nodes_treeids=tree.tolist(),
@@ -85,12 +90,19 @@ def boosted(model: BoostedTrees, X: Tensor) -> Tensor:
         nodes_values_as_tensor=tensor(model.thresholds_),
         target_treeids=tree[ends].tolist(),
         target_nodeids=node[ends].tolist(),
-        target_ids=(tree[ends] % n_scores).tolist(),
+        target_ids=targets[ends].tolist(),
         target_weights_as_tensor=tensor(model.values_[ends]),
     )
-    z = z.apply("Cast", to=types.DOUBLE) + model.start_
+    z = z.apply("Cast", to=types.DOUBLE) + model.start_.ravel()
+    parts = [z.columns(k * n_scores + np.arange(n_scores)) for k in range(n_models)]
     # Two classes have one score, that of the second.
-    return (z * np.array([0.0, 1.0]) if n_scores == 1 else z).softmax()
+    pair = np.array([0.0, 1.0])
+    return mean([(part * pair if n_scores == 1 else part).softmax() for part in parts])
+
+
+def mean(parts: Sequence[Tensor]) -> Tensor:
+    """Return the mean of several answers."""
+    return reduce(add, parts) * (1.0 / len(parts))
 
 
 def _leaves(tree: Any, ends: Any, number: int) -> tuple[IntArray, IntArray, IntArray, FloatArray]:

@@ -15,6 +15,7 @@ from ..core.extras import needed
 from ..core.math import SMALLEST_PROBABILITY
 from ..core.types import FloatArray
 from ..ensemble.boosted_trees import BoostedTrees
+from ..ensemble.fold_mean import FoldMean
 from ..ensemble.metric import LearnedMetric
 from ..ensemble.metric_classifier import MetricClassifier
 from ..ensemble.nested import NestedDichotomies
@@ -27,7 +28,7 @@ from ..probabilistic_svc import ProbabilisticSVC
 from ..tempering import StructuredTempering, Tempering
 from ._decoders import decoded
 from ._errors import ExportError
-from ._forests import boosted, forest
+from ._forests import boosted, forest, mean
 from ._graph import OPSET, Tensor
 from ._machines import between, calibrated, dense_inputs, margins, taken
 
@@ -81,6 +82,13 @@ def _(model: Any, X: Tensor) -> Tensor:
 @probabilities.register
 def _(model: BoostedTrees, X: Tensor) -> Tensor:
     return boosted(model, X)
+
+
+@probabilities.register
+def _(model: FoldMean, X: Tensor) -> Tensor:
+    if any(len(one.classes_) < len(model.classes_) for one in model.models_):
+        raise ExportError("A FoldMean with a class that some folds do not have cannot be exported.")
+    return mean([probabilities(one, X) for one in model.models_])
 
 
 @singledispatch
