@@ -19,7 +19,7 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
-from _sets import ALSO_CHOSEN_ON, CHOSEN_ON, CLAIMED_ON, load, partition
+from _sets import ALSO_CHOSEN_ON, CHOSEN_ON, CLAIMED_ON, MANY_ROWS_CHOSEN_ON, load, partition
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -30,7 +30,13 @@ from threadpoolctl import threadpool_limits
 
 from polychotomy import KernelLogisticRegression, PolychotomyClassifier, TwoStepSearchCV
 from polychotomy.ensemble.members import Rows, fit_members, member_probabilities, metric_key
-from polychotomy.ensemble.pool import COARSE_C, FINE_C, default_members
+from polychotomy.ensemble.pool import (
+    COARSE_C,
+    FINE_C,
+    boosted_trees,
+    default_members,
+    randomised_trees,
+)
 from polychotomy.ensemble.views import learn_view
 
 RANKED = "ANOVA of ranks"
@@ -74,6 +80,9 @@ def candidates():
         ("100 trees of all inputs", clone(trees).set_params(n_estimators=100, max_features=None)),
         ("boosting", boosting.set_params(early_stopping=False)),
         ("boosting, stopped", stopped),
+        # As the pool has them with 2,000 rows and more.
+        ("trees of folds", randomised_trees(0)),
+        ("boosting of folds", boosted_trees()),
         ("linear", linear),
     ]
 
@@ -141,7 +150,8 @@ def main():
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--sets", nargs="+", default=[*CHOSEN_ON, *ALSO_CHOSEN_ON, *CLAIMED_ON])
+    sets = [*CHOSEN_ON, *ALSO_CHOSEN_ON, *MANY_ROWS_CHOSEN_ON, *CLAIMED_ON]
+    parser.add_argument("--sets", nargs="+", default=sets)
     parser.add_argument("--partitions", type=int, default=2)
     parser.add_argument("--most-rows", type=int, default=800)
     parser.add_argument("--also", nargs="*", help="candidates, in place of all of them")

@@ -44,9 +44,9 @@ def test_bases_are_orthonormal_and_identified(n_classes):
     """The free parameters are as many as predictions can tell apart, and no more."""
     rng = np.random.default_rng(0)
     z = centred_logs(softmax(rng.normal(size=(300, n_classes))), 1e-6)
-    groups = tuple(group for group in GROUPS if _size(group, n_classes))
+    groups = tuple(group for group in GROUPS if _size(group, n_classes, 300))
     model, members = _model(z, rng.integers(n_classes, size=300), None, groups)
-    assert [len(one) for one in members] == [_size(group, n_classes) for group in groups]
+    assert [len(one) for one in members] == [_size(group, n_classes, 300) for group in groups]
     _, hessian = model.derivatives(np.zeros(model.n_parameters))
     assert np.linalg.matrix_rank(hessian.matrix) == model.n_parameters
     whole = n_classes**2 - n_classes if n_classes > 2 else 2  # of any affine map of z
@@ -165,7 +165,23 @@ def test_two_classes_have_slope_and_biases_only():
     tempering = pc.StructuredTempering(floor=1e-6).fit(p, y)
     assert set(tempering.groups_) <= {"slope", "biases"}
     np.testing.assert_array_equal(tempering.matrix_, 0.0)
-    assert _size("matrix", 60) == 0 < MOST_MATRIX_ENTRIES
+
+
+def test_a_matrix_is_for_enough_rows_of_each_entry():
+    assert _size("matrix", 60, 1e9) == 0 < MOST_MATRIX_ENTRIES
+    # Five classes leave 11 entries free.
+    assert [_size("matrix", 5, n_rows) for n_rows in (109, 110)] == [0, 11]
+    V = 2.0 * (np.roll(np.eye(4), 1, axis=1) - np.roll(np.eye(4), 2, axis=1))
+    p, y, _ = drawn(4, n_rows=60, matrix=V)
+    for n_rows, expected in ((49, False), (60, True)):
+        few = pc.StructuredTempering().fit(p[:n_rows], y[:n_rows])
+        assert ("matrix" in few.groups_) is expected
+        # A weight of 2 is a row that occurs twice.
+        half = p[: n_rows // 2], y[: n_rows // 2], np.full(n_rows // 2, 2.0)
+        twice = pc.StructuredTempering().fit(*half)
+        rows = np.repeat(np.arange(n_rows // 2), 2)
+        again = pc.StructuredTempering().fit(p[rows], y[rows])
+        assert twice.groups_ == again.groups_
 
 
 def test_zeros_that_mean_little_get_a_large_floor():
