@@ -125,22 +125,42 @@ def least_squares(tempering):
 
 
 @pytest.mark.parametrize(
-    "build",
+    ("build", "tempering"),
     [
-        lambda tempering: pipe(tempering, pc.SVM()),
-        least_squares,
-        lambda tempering: pc.TwoStepSearchCV(
-            pipe(tempering, pc.SVM()), {"machine__C": [1.0, 10.0]}, None, show_progress=False
+        (lambda tempering: pipe(tempering, pc.SVM()), "structured"),
+        (least_squares, "slope_and_biases"),
+        (
+            lambda tempering: pc.TwoStepSearchCV(
+                pipe(tempering, pc.SVM()), {"machine__C": [1.0, 10.0]}, None, show_progress=False
+            ),
+            "structured",
         ),
-        lambda tempering: make_pipeline(StandardScaler(), pipe(tempering, GaussianNB())),
-        lambda tempering: pc.MetricClassifier(least_squares(tempering), QUICK),
+        (
+            lambda tempering: make_pipeline(StandardScaler(), pipe(tempering, GaussianNB())),
+            "structured",
+        ),
+        (
+            lambda tempering: pc.MetricClassifier(least_squares(tempering), QUICK),
+            "slope_and_biases",
+        ),
     ],
 )
-def test_own_members_are_tempered_as_their_own_tempering_would(build):
+def test_own_members_are_tempered_as_their_own_tempering_would(build, tempering):
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     pool = pc.PolychotomyPool([("one", build(None))]).fit(Z, y)
     own = pool.temperings_["one"].transform(pool.members_["one"].predict_proba(Z))
-    np.testing.assert_allclose(own, build("auto").fit(Z, y).predict_proba(Z), atol=1e-9)
+    np.testing.assert_allclose(own, build(tempering).fit(Z, y).predict_proba(Z), atol=1e-9)
+
+
+def test_scores_of_leave_one_out_get_no_matrix():
+    # Without any signal, a row's own class is missing in what the other rows say about it.
+    rng = np.random.default_rng(0)
+    inputs, labels = 1e-3 * rng.normal(size=(400, 2)), rng.integers(0, 4, 400)
+    members = [(cv, least_squares(None).set_params(cv=cv)) for cv in ("leave_one_out", 5)]
+    pool = pc.PolychotomyPool([(str(cv), one) for cv, one in members]).fit(inputs, labels)
+    assert min(pool.member_nll_.values()) > 0.98 * np.log(4)
+    kinds = [type(one) for one in pool.temperings_.values()]
+    assert kinds == [pc.Tempering, pc.StructuredTempering]
 
 
 def test_a_metric_is_learned_once_for_all_who_share_it():
@@ -165,25 +185,22 @@ def test_default_members_answer_together():
     np.testing.assert_array_equal(copy.predict_proba(NEW), pool.predict_proba(NEW))
 
 
-def test_enough_rows_have_trees_and_boosting(monkeypatch):
-    assert [name for name, _ in default_members(n_rows=1999)] == list(FIVE)
-    for n_rows, kernel_machines in ((2000, FIVE), (3000, FIVE), (3001, FIVE[:-1])):
+def test_trees_and_boosting_are_members():
+    for n_rows, kernel_machines in ((0, FIVE), (3000, FIVE), (3001, FIVE[:-1])):
         names = [name for name, _ in default_members(n_rows=n_rows)]
         assert names == [*kernel_machines, "trees", "boosting"]
-    monkeypatch.setattr("polychotomy.ensemble.pool.ENOUGH_ROWS", len(y))
     pool, again = (pc.recipe("POOL").fit(X, y) for _ in range(2))
-    assert list(pool.members_) == [*FIVE, "trees", "boosting"]
-    assert all(isinstance(one, pc.StructuredTempering) for one in pool.temperings_.values())
+    for name, one in pool.temperings_.items():
+        assert isinstance(one, pc.StructuredTempering) != name.startswith("ls")
     p = pool.predict_proba(NEW)
     np.testing.assert_array_equal(p, again.predict_proba(NEW))
     # The first members are those that there would be without the others.
-    monkeypatch.undo()
-    few = pc.recipe("POOL").fit(X, y)
+    five = [one for one in default_members() if one[0] in FIVE]
+    few = pc.PolychotomyPool(five).fit(X, y)
     for name in FIVE:
         np.testing.assert_array_equal(
             few.members_[name].predict_proba(NEW), pool.members_[name].predict_proba(NEW)
         )
-    assert not any(isinstance(one, pc.StructuredTempering) for one in few.temperings_.values())
     file = io.BytesIO()
     pc.save(pool, file)
     file.seek(0)
@@ -219,7 +236,7 @@ def test_trees_of_many_rows_see_some_of_them():
 
 
 def test_default_trees_and_boosting_take_the_folds_of_the_pool():
-    members = dict(default_members(7, 2000))
+    members = dict(default_members(7))
     assert (members["trees"].cv, members["boosting"].cv) == (7, 7)
 
 
@@ -230,7 +247,8 @@ def test_many_rows_have_members_with_landmarks(monkeypatch):
     pool, part = pc.recipe("pool", random_state=0), pc.recipe("LS2", random_state=0)
     pool.fit_with_parts(X, y, None, {"LS2": part})
     assert list(pool.members_) == [name for name, _ in default_members(n_rows=81)]
-    for name, member in pool.members_.items():
+    for name in FIVE[:-1]:
+        member = pool.members_[name]
         own = member.estimator_.machine if name.startswith("ls") else member.estimator_
         assert own.landmarks == 40
         assert isinstance(own, pc.KernelMultinomialRegression) != name.startswith("ls")
@@ -439,9 +457,9 @@ def test_rows_of_weight_0_do_not_count_for_the_choice_of_members():
 
 def test_forests_are_fitted_by_folds_of_the_users_own():
     rng = np.random.default_rng(0)
-    groups = np.repeat(np.arange(40), 5)
-    inputs = rng.normal(size=(40, 3))[groups]
-    labels = rng.integers(0, 2, 40)[groups]
+    groups = np.repeat(np.arange(120), 5)
+    inputs = rng.normal(size=(120, 3))[groups]
+    labels = rng.integers(0, 2, 120)[groups]
     forest = RandomForestClassifier(60, oob_score=True, random_state=0)
     folds = list(GroupKFold(4).split(inputs, labels, groups))
     seen = {}

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.checks import one_of
 from ..core.codebook import Codebook
-from ..core.empirical_bayes import ClassScores, fit_shrunk, typical_size
+from ..core.empirical_bayes import ClassScores, ShrunkFit, fit_shrunk, typical_size
 from ..core.margins import Margins
 from ..core.math import pair_columns
 from ..core.registry import register
@@ -36,8 +36,9 @@ class ShrunkSoftMax(Decoder):
     smallest, of its scores against the others, ``exp((w + d_k) sum_t r_kt + (w' + d'_k) min_t
     r_kt + b_k)``; both are centred. w and w' are almost free; d and b are shrunk to 0, with
     strengths found by empirical Bayes. So it shrinks to one temperature for all classes, whereas
-    `SoftMax` shrinks to equal probabilities. It is fitted on scores of machines that did not see
-    the row.
+    `SoftMax` shrinks to equal probabilities. A class whose slope (for one-vs-one, the sum of both
+    for scores of size 1) would be below 0 has the slope 0. It is fitted on scores of machines that
+    did not see the row.
 
     Parameters
     ----------
@@ -57,9 +58,11 @@ class ShrunkSoftMax(Decoder):
 
     Notes
     -----
-    This is our own method. Sums work if many classes are confused with each other, the smallest
-    score works if a class has few rivals. Out of sample, both together were better than either
-    alone, and better than a shrunk weight for every pair.
+    This is our own method. Slopes below 0 would be wrong for new rows: where the inputs say
+    nothing, leave-one-out scores tell a row's own class, because it is missing in their mean. Sums
+    work if many classes are confused with each other, the smallest score works if a class has few
+    rivals. Out of sample, both together were better than either alone, and better than a shrunk
+    weight for every pair.
 
     Examples
     --------
@@ -115,25 +118,39 @@ class ShrunkSoftMax(Decoder):
         for j in range(len(scale) - 1):
             scale[j] = typical_size(features[:, :, j], context.weights)
         design, groups = shrunk_design(*features.shape[1:])
-        model = ClassScores(features / scale, context.y, context.weights, design)
-        fit = fit_shrunk(model, groups, free=COMMON_STRENGTH)
-        self.weights_ = (design @ fit.theta).reshape(features.shape[1:]) / scale
-        self.strengths_ = fit.strengths
+        features = features / scale
+        while True:
+            model = ClassScores(features, context.y, context.weights, design)
+            fit = fit_shrunk(model, groups, free=COMMON_STRENGTH)
+            weights = (design @ fit.theta).reshape(features.shape[1:])
+            used = features[:, :, :-1].any(axis=(0, 2))
+            reversed_ = used & (weights[:, :-1].sum(axis=1) < 0.0)
+            if not reversed_.any():
+                break
+            # Once more without their scores: they may have pulled other slopes along.
+            features[:, reversed_, :-1] = 0.0
+        weights[~used, :-1] = 0.0
+        self.weights_, self.strengths_ = weights / scale, fit.strengths
 
     def _fit_shared(self, context: Context, scores: FloatArray) -> None:
         z = _centred(_clipped(scores)[:, context.codebook.rest])
         scale = typical_size(z, context.weights)
         n_classes = context.codebook.n_classes
-        biases = np.zeros(n_classes)
-        if self.slopes == "alone":
-            one = OneSlope(z / scale, context.y, context.weights, start=0.0)
-            fit = fit_shrunk(one, [], free=COMMON_STRENGTH)
-        else:
-            model = SlopeAndBiases(z / scale, context.y, context.weights, start=0.0)
-            fit = fit_shrunk(model, [np.arange(1, model.n_parameters)], free=COMMON_STRENGTH)
-            biases = fit.theta[1:]
-        self.weights_ = np.stack([np.full(n_classes, fit.theta[0] / scale), biases], axis=1)
+        fit = self._shared_fit(z / scale, context)
+        if fit.theta[0] < 0.0:
+            fit = self._shared_fit(np.zeros(z.shape), context)
+        slope = max(fit.theta[0], 0.0) / scale
+        biases = np.zeros(n_classes) if self.slopes == "alone" else fit.theta[1:]
+        self.weights_ = np.stack([np.full(n_classes, slope), biases], axis=1)
         self.strengths_ = fit.strengths
+
+    def _shared_fit(self, z: FloatArray, context: Context) -> ShrunkFit:
+        if self.slopes == "alone":
+            one = OneSlope(z, context.y, context.weights, start=0.0)
+            return fit_shrunk(one, [], free=COMMON_STRENGTH)
+        model = SlopeAndBiases(z, context.y, context.weights, start=0.0)
+        biases = np.arange(1, model.n_parameters)
+        return fit_shrunk(model, [biases], free=COMMON_STRENGTH)
 
     def _decode(self, margins: Margins, codebook: Codebook, X: Any) -> FloatArray:
         if not hasattr(self, "weights_"):

@@ -54,12 +54,16 @@ class Rows:
 
 @dataclass(frozen=True)
 class Member:
-    """A fitted member, and its out-of-fold probabilities of the used rows."""
+    """A fitted member, and its out-of-fold probabilities of the used rows.
+
+    `left_out_alone` says whether these are by machines of all rows but one.
+    """
 
     name: str
     estimator: Any
     out_of_fold: FloatArray
     seconds: float
+    left_out_alone: bool = False
 
 
 def fit_members(members: list[tuple[str, Any]], rows: Rows) -> list[Member]:
@@ -104,7 +108,16 @@ def _fit_member(
     if p is None:
         # No class has two rows, so no row can be held out.
         p = member_probabilities(estimator, rows.X[rows.used], rows.classes, name)
-    return Member(name, estimator, p, perf_counter() - start)
+    return Member(name, estimator, p, perf_counter() - start, leaves_one_out(estimator))
+
+
+def leaves_one_out(estimator: Any) -> bool:
+    """Whether some part of a member has the out-of-fold scores of leave-one-out formulas."""
+    last = last_step(estimator)
+    if isinstance(last, MetricClassifier):
+        last = last.unfitted()
+    folds = [value for key, value in last.get_params().items() if key.split("__")[-1] == "cv"]
+    return any(isinstance(one, str) and one == "leave_one_out" for one in folds)
 
 
 def _fit_own(

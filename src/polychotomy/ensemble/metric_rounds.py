@@ -31,6 +31,8 @@ ROWS_FOR_SLOPES = 800
 MOST_ENTRIES = 1 << 22
 # For judging scores: the penalties on the temperature and on the biases of the classes.
 TEMPERATURE_PENALTY, BIAS_PENALTY = 1e-3, 5.0
+# This penalty leaves no temperature.
+NO_TEMPERATURE = 1e30
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,9 @@ class Judge:
         Scores are of the judged rows.
 
         The soft-max has one temperature for all classes and a bias for each. Both are penalised.
+
+        Note: a temperature below 0 counts as 0. Where the inputs say nothing, leave-one-out scores
+        tell a row's own class: they are lower for it, because it is missing in their mean.
         """
         features = np.ones((*scores.shape, 2))
         features[:, :, 0] = scores - scores.mean(axis=1, keepdims=True)
@@ -124,6 +129,11 @@ class Judge:
         weights = self.weights[judged]
         model = ClassScores(features, self.y[judged], weights, self.design)
         theta, _, _ = minimise(model, self.penalty, start)
+        if theta[0] < 0.0:
+            penalty = self.penalty.copy()
+            penalty[0] = NO_TEMPERATURE
+            theta, _, _ = minimise(model, penalty, np.zeros(len(start)))
+            theta[0] = 0.0
         return model.value(theta) / weights.sum(), theta
 
     def distances(self, U: FloatArray, V: FloatArray | None = None) -> FloatArray:

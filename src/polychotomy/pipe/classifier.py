@@ -88,8 +88,9 @@ class PolychotomyClassifier(ClassifierMixin, BaseEstimator):
         these scores from the one fit on all rows, for machines that have a formula for it:
         `LSSVM`, and `KernelLogisticRegression`, whose formula is approximate. A binary problem
         in which the formula is unreliable for more than 5 % of the rows (often with C above 100)
-        gets scores from five folds instead. "prefit" trains only the machines; call `calibrate`
-        with other rows afterwards.
+        gets scores from five folds instead, as does one whose scores are no larger on its positive
+        side: where the inputs say nothing, leave-one-out scores tell a row's own label. "prefit"
+        trains only the machines; call `calibrate` with other rows afterwards.
     class_weight : dict or "balanced", default=None
         Weights of the classes, applied in every binary problem. "balanced" is computed once,
         from all classes: ``n_rows / (n_classes * n_rows_of_class)``.

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from ..core.checks import positive_number, probability_array, weight_array
-from ..core.empirical_bayes import fit_shrunk
+from ..core.empirical_bayes import ShrunkFit, fit_shrunk
 from ..core.math import softmax
 from ..core.registry import Part, register
 from ..core.slope_and_biases import SlopeAndBiases
@@ -24,8 +24,9 @@ class Tempering(Part, BaseEstimator):
     ``p' = softmax((1 + d) z + b)``, where z is log p centred over the classes; d is the same for
     all classes, and every class has its own b. They minimise the negative log-likelihood with the
     penalties ``l_d / 2 d^2 + l_b / 2 |b|^2``, whose strengths are found by empirical Bayes. If the
-    rows give no reason to change the probabilities, they stay as they are. Fit it on
-    probabilities of rows that no earlier stage has seen.
+    rows give no reason to change the probabilities, they stay as they are. The slope is not below
+    0, which would take the likely classes for the unlikely ones. Fit it on probabilities of rows
+    that no earlier stage has seen.
 
     Parameters
     ----------
@@ -80,9 +81,10 @@ class Tempering(Part, BaseEstimator):
         """
         values, classes, row_weights = checked_rows(p, y, weights)
         z = centred_logs(values, positive_number(self.floor, "floor"))
-        model = SlopeAndBiases(z, classes, row_weights)
-        fit = fit_shrunk(model, [np.array([0]), np.arange(1, model.n_parameters)])
+        fit = _fitted(z, classes, row_weights)
         self.slope_ = 1.0 + float(fit.theta[0])
+        if self.slope_ < 0.0:
+            self.slope_, fit = 0.0, _fitted(np.zeros(z.shape), classes, row_weights)
         self.biases_ = fit.theta[1:]
         self.strengths_ = fit.strengths
         return self
@@ -115,6 +117,11 @@ class Tempering(Part, BaseEstimator):
         z = centred_logs(p, positive_number(self.floor, "floor"))
         scores: FloatArray = self.slope_ * z + self.biases_
         return scores
+
+
+def _fitted(z: FloatArray, y: IntArray, row_weights: FloatArray | None) -> ShrunkFit:
+    model = SlopeAndBiases(z, y, row_weights)
+    return fit_shrunk(model, [np.array([0]), np.arange(1, model.n_parameters)])
 
 
 def checked_rows(
