@@ -7,8 +7,8 @@ result is written to a file of JSON lines at once, and what is there already is 
 so that the work can be done in pieces:
 
     python benchmarks/quality.py --sets glass wine --methods LS2 POOL --partitions 3
-    python benchmarks/quality.py --ablation         # POOL, and with more members
-    python benchmarks/quality.py --ablation --most-rows 5000    # POOL, and with fewer members
+    python benchmarks/quality.py --ablation         # POOL, and with fewer members
+    python benchmarks/quality.py --methods POOL stack --most-rows 5000 --sets many-claimed
     python benchmarks/quality.py --table            # of what is there
     python benchmarks/quality.py --against stack    # is POOL ahead of it?
     python benchmarks/quality.py --write            # results/quality.csv and the table in the docs
@@ -21,14 +21,14 @@ import argparse
 import json
 import subprocess
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
 
 import numpy as np
 import pandas as pd
-from _sets import CHOSEN_ON, CLAIMED_ON, load, partition
+from _sets import CHOSEN_ON, CLAIMED_ON, MANY_ROWS_CHOSEN_ON, MANY_ROWS_CLAIMED_ON, load, partition
 from _table import Table, add_csv_option, write_table
-from pool_cache import differing
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -39,28 +39,21 @@ from threadpoolctl import threadpool_limits
 import polychotomy
 from polychotomy.compare import Conditions, candidates
 from polychotomy.ensemble.members import member_probabilities
-from polychotomy.ensemble.pool import ENOUGH_ROWS, default_members
 
 N_PARTITIONS, MOST_ROWS, MOST_TEST_ROWS = 10, 800, 3000
 DECADES = 10.0 ** np.arange(-3, 4)
 FOLDS = StratifiedKFold(5)
 FIGURES = ("error", "nll", "brier", "calibration", "seconds")
-# Members that POOL does not have; those of all these pools are fitted once.
-# The first is POOL itself, fitted beside the others: later code has other last digits.
-ABLATION = {
-    "POOL alone": (),
-    "POOL, with ANOVA": ("logistic anova",),
-    "POOL, with trees": ("trees",),
-    "POOL, with both": ("logistic anova", "trees"),
-}
-# With 2,000 rows and more, POOL has trees and boosting: pools without them. The last is the former
-# POOL, with a log-linear pool that counts a half.
+CLAIMS = (*CLAIMED_ON, *MANY_ROWS_CLAIMED_ON)
+CHOICES = (*CHOSEN_ON, *MANY_ROWS_CHOSEN_ON)
+# Pools with less, of members that are fitted once: names of members that are left out, and whether
+# all are tempered without structure.
 WITHOUT = {
-    "POOL": (),
-    "POOL, without trees": ("trees",),
-    "POOL, without boosting": ("boosting",),
-    "POOL, without both": ("trees", "boosting"),
-    "POOL, without both, halves": ("trees", "boosting"),
+    "POOL": ((), False),
+    "POOL, without trees": (("trees",), False),
+    "POOL, without boosting": (("boosting",), False),
+    "POOL, without both": (("trees", "boosting"), False),
+    "POOL, tempered plainly": ((), True),
 }
 HERE = Path(__file__).parent
 KEPT = HERE / "results" / "quality.csv"
@@ -171,7 +164,7 @@ def run(options):
                 X, y = load(name)
                 rows = partition(X, y, number, options.most_rows, MOST_TEST_ROWS)
                 keys = {"set": name, "partition": number}
-            first = [last_of_ablation(len(rows[1]))] if options.ablation else options.methods
+            first = [[*WITHOUT][-1]] if options.ablation else options.methods
             for method in first:
                 if (name, number, method, options.most_rows) in done:
                     continue
@@ -204,37 +197,26 @@ def answer(method, X, y, new_X, new_y):
     return method, clf.classes_, clf.predict_proba(new_X), seconds
 
 
-def last_of_ablation(n_rows):
-    return [*(ABLATION if n_rows < ENOUGH_ROWS else WITHOUT)][-1]
-
-
 def ablation(X, y, new_X, new_y):
-    """Yield what `answer` returns for POOL and for pools with more members, or with fewer.
+    """Yield what `answer` returns for POOL and for pools with less.
 
     The members are fitted once; the time of a pool is the share of its members.
     """
     start = process_time()
     with threadpool_limits(1):
-        # The seeds of the first members are those that they have in POOL.
-        enough = len(y) >= ENOUGH_ROWS
-        given = [*default_members(n_rows=len(y)), *(() if enough else differing())]
-        pool = polychotomy.PolychotomyPool(given, random_state=0)
+        pool = polychotomy.recipe("POOL", random_state=0)
         members, rows = pool._fit_members(X, y, None)
     seconds = process_time() - start
     new = {
         name: member_probabilities(one, new_X, pool.classes_, name)
         for name, one in pool.members_.items()
     }
-    own = [name for name, _ in default_members()]
-    for name, some in (WITHOUT if enough else ABLATION).items():
-        if enough:
-            kept = [member for member in members if member.name not in some]
-        else:
-            kept = [member for member in members if member.name in (*own, *some)]
+    for name, (dropped, plainly) in WITHOUT.items():
+        kept = [member for member in members if member.name not in dropped]
+        if plainly:
+            kept = [replace(member, left_out_alone=True) for member in kept]
         part = polychotomy.PolychotomyPool()
         part._fit_weights(kept, rows)
-        if "halves" in name:
-            part.log_linear_share_ = 0.5
         p = np.stack([part.temperings_[one.name].transform(new[one.name]) for one in kept])
         share = sum(one.seconds for one in kept) / sum(one.seconds for one in members)
         yield name, pool.classes_, part._together(p), share * seconds
@@ -278,7 +260,7 @@ def matched(lines, methods, most_rows):
 def table(options):
     """Print means over the sets, ranks, paired differences to POOL, and NLL by set."""
     wide, methods = matched(read(options.results), options.methods, options.most_rows)
-    for title, sets in (("claimed on", CLAIMED_ON), ("chosen on", CHOSEN_ON)):
+    for title, sets in (("claimed on", CLAIMS), ("chosen on", CHOICES)):
         some = wide[wide.index.get_level_values("set").isin(sets)]
         if len(some):
             print(f"\nSets {title}")
@@ -322,7 +304,7 @@ def verdict(wide, rival, base="POOL"):
 def against(options):
     """Print the verdict about POOL and a rival, on sets claimed on and chosen on."""
     wide, _ = matched(read(options.results), ["POOL", options.against], options.most_rows)
-    for title, sets in (("claimed on", CLAIMED_ON), ("chosen on", CHOSEN_ON)):
+    for title, sets in (("claimed on", CLAIMS), ("chosen on", CHOICES)):
         some = wide[wide.index.get_level_values("set").isin(sets)]
         if len(some):
             print(f"Sets {title}. {verdict(some, options.against)}")
@@ -347,9 +329,9 @@ def in_docs(frame):
     lines = frame.to_dict("records")
     parts = []
     for most_rows in sorted(set(frame.most_rows)):
-        for methods in (["POOL", "stack"], list(ABLATION), list(WITHOUT)):
+        for methods in (["POOL", "stack"], list(WITHOUT)):
             wide, there = matched(lines, methods, most_rows)
-            wide = wide[wide.index.get_level_values("set").isin(CLAIMED_ON)]
+            wide = wide[wide.index.get_level_values("set").isin(CLAIMS)]
             if len(there) < len(methods) or wide.index.get_level_values("set").nunique() < 2:
                 continue
             verdicts = [verdict(wide, method, methods[0]) for method in methods[1:]]
@@ -434,13 +416,13 @@ def main():
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+", default=[*CHOSEN_ON, *CLAIMED_ON])
-    names = list(dict.fromkeys([*METHODS, *ABLATION, *WITHOUT]))
+    names = list(dict.fromkeys([*METHODS, *WITHOUT]))
     parser.add_argument("--methods", nargs="+", default=names, choices=names)
     parser.add_argument("--first", type=int, default=0, help="the first partition")
     parser.add_argument("--partitions", type=int, default=N_PARTITIONS)
     parser.add_argument("--most-rows", type=int, default=MOST_ROWS)
     parser.add_argument("--results", type=Path, default=Path("quality.jsonl"))
-    parser.add_argument("--ablation", action="store_true", help="POOL, and with more members")
+    parser.add_argument("--ablation", action="store_true", help="POOL, and with fewer members")
     parser.add_argument("--against", metavar="RIVAL", help="say where POOL is ahead, and stop")
     parser.add_argument("--write", action="store_true", help="keep results, write the docs, stop")
     parser.add_argument("--table", action="store_true", help="print the table and stop")
@@ -451,6 +433,8 @@ def main():
         if stop:
             act(options)
             return
+    groups = {"many-claimed": MANY_ROWS_CLAIMED_ON, "many-chosen": MANY_ROWS_CHOSEN_ON}
+    options.sets = [one for name in options.sets for one in groups.get(name, (name,))]
     options.methods = [name for name in options.methods if options.table or name in METHODS]
     if not options.table:
         run(options)
