@@ -1,4 +1,4 @@
-"""The recommended method, fitted to all rows for a model file."""
+"""A method of a comparison, to be fitted to all rows, or fitted for a model file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,56 @@ from sklearn.base import BaseEstimator, clone
 from ..core.types import IntArray
 from ._candidates import choose
 from ._classes import settle_classes
-from ._compare import checked_weights, input_steps, numbered
 from ._judging import fit_weighted, fitted_tuned, kept_together, rows_of
+from ._material import checked_weights, input_steps, numbered
 from ._peers import Conditions
 from ._splits import stratified_order
+
+
+def tuned_pipeline(
+    name: str,
+    y: ArrayLike,
+    preprocessor: Any = "scale",
+    *,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Any:
+    """Return a method of a comparison, not fitted: it tunes itself as it did there.
+
+    Parameters
+    ----------
+    name : str
+        One of `candidates`.
+    y : array-like of shape (n_rows,)
+        The classes it will be fitted to. A class with few rows means fewer folds.
+    preprocessor : transformer, "scale" or None, default="scale"
+        A transformer of the inputs, before the method.
+    random_state, n_jobs
+        As in `compare_methods`.
+
+    Returns
+    -------
+    model : Pipeline or estimator
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from polychotomy.compare import tuned_pipeline
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = tuned_pipeline("PWC_PSVM", y).fit(X, y)
+    >>> model.predict_proba(X[:1]).shape
+    (1, 3)
+    """
+    from sklearn.pipeline import Pipeline
+
+    (candidate,) = choose([name])
+    numbers = settle_classes(y).numbers
+    conditions = Conditions(int(np.bincount(numbers).min()), random_state, n_jobs, numbers)
+    estimator = candidate.make(conditions)
+    before = input_steps(preprocessor)
+    if before is None:
+        return estimator
+    return Pipeline([("inputs", before), ("classifier", estimator)])
 
 
 def fit_method(

@@ -21,9 +21,9 @@ from ..execution.executors import Executor, InProcess, LocalProcesses
 from ..execution.processes import COMPARISONS_NEED
 from ._candidates import choose, fastest_first
 from ._classes import settle_classes
-from ._compare import START, has_time
 from ._final import fit_method
-from ._schedule import sizes
+from ._sizes import sizes
+from ._where import START, has_time
 
 TASK = "polychotomy.compare._training:trained_part"
 # Methods that are expected to take a smaller share of the time left are trained in this process.
