@@ -63,6 +63,7 @@ def test_splits_never_test_what_they_did_not_learn(counts, seed):
             assert len(train) + len(test) == len(y)
 
 
+@pytest.mark.filterwarnings("ignore:.* not judged, because")
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=20, max_size=60), st.integers(0, 3))
 def test_groups_stay_together_and_time_goes_on(values, seed):
