@@ -291,8 +291,7 @@ def _trained(
         raise ValueError("--rare drop and merge do not go with rows that are held out; use keep.")
     options: dict[str, Any] = {"sample_weight": table.weights, "rare": rare}
     options |= {"random_state": seed, "n_jobs": jobs}
-    if not held_out:
-        options |= {"groups": table.groups, "order": table.order}
+    options |= {"groups": table.groups, "order": table.order}
     trainer = Trainer(
         *(table.X, table.y, table.schema.preprocessor(), options),
         finish=fit_held_out if held_out else None,
@@ -308,6 +307,8 @@ def fit_held_out(
     *,
     n_rows: int | None,
     sample_weight: Any,
+    groups: Any,
+    order: Any,
     random_state: int,
     n_jobs: int | None,
     rare: str,
@@ -315,6 +316,7 @@ def fit_held_out(
     """Fit a model that keeps what it predicted for rows that it had not seen."""
     from ..compare import tuned_pipeline
     from ..compare._classes import settle_classes
+    from ..compare._held_out_by_group import fit_held_out_by_group
     from ..compare._splits import stratified_order
     from ..decisions import HeldOutClassifier
 
@@ -322,12 +324,17 @@ def fit_held_out(
         numbers = settle_classes(y, rare).numbers
         part = stratified_order(numbers, settle_classes(y, rare).rows, random_state)[:n_rows]
         X, y = X.iloc[part], y[part]
-        sample_weight = None if sample_weight is None else sample_weight[part]
+        sample_weight, groups, order = (
+            None if values is None else values[part] for values in (sample_weight, groups, order)
+        )
     model = tuned_pipeline(name, y, preprocessor, random_state=random_state, n_jobs=n_jobs)
     row_weights = _weights(model, name, sample_weight)
     if not hasattr(model, "predict_proba"):
         raise ValueError(f"{name} has no probabilities, which decisions need; use --method POOL.")
-    return HeldOutClassifier(model).fit(X, y, **row_weights)
+    if groups is None and order is None:
+        return HeldOutClassifier(model).fit(X, y, **row_weights)
+    options = {"sample_weight": sample_weight, "random_state": random_state, "n_jobs": n_jobs}
+    return fit_held_out_by_group(name, X, y, preprocessor, groups, order, **options)
 
 
 def _weights(model: Any, name: str, weights: Any) -> dict[str, Any]:
