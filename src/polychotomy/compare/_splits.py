@@ -100,7 +100,7 @@ def rounds(
     if not found:
         raise ValueError(f"{_NOTHING_JUDGED[what]} Use another column for {what}, or none.")
     if not free:
-        _tell_not_judged(drawn, found, what)
+        _tell_not_judged(y, drawn, found, what)
     return found
 
 
@@ -116,9 +116,15 @@ _LACKING = {
 }
 
 
-def _tell_not_judged(drawn: Rounds, found: Rounds, what: str) -> None:
-    """Warn of rows that are in no test part, because the training part lacks their class."""
-    rows, judged = (len(set().union(*(test.tolist() for _, test in one))) for one in (drawn, found))
+def _tell_not_judged(y: IntArray, drawn: Rounds, found: Rounds, what: str) -> None:
+    """Warn of rows that are in no test part, because the training part lacks their class.
+
+    Not of classes with one row, of which a note tells anyway.
+    """
+    often = np.bincount(y)[y] > 1
+    rows, judged = (
+        len(set().union(*(test[often[test]].tolist() for _, test in one))) for one in (drawn, found)
+    )
     if judged < rows:
         lost = rows - judged
         warnings.warn(
