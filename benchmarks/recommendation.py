@@ -88,10 +88,10 @@ def result(name, number, options):
     n_classes = int(y.max()) + 1
     train, test = outer_split(y, number, options.rows)
     X, truth = inputs[train], y[train]
-    methods = None
+    methods = options.methods
     if options.equivalence:
         known = candidates()
-        methods = [one for one in default_names() if known[one].family != "other"]
+        methods = methods or [one for one in default_names() if known[one].family != "other"]
         # As in a comparison: classes that the training part lacks are not judged.
         test = test[np.isin(y[test], truth)][:MOST_TEST_ROWS]
     start = perf_counter()
@@ -112,6 +112,7 @@ def result(name, number, options):
         "inner": inner,
         "most_rows": options.rows,
         "equivalence": options.equivalence,
+        "methods": options.methods,
         "recommended": comparison.recommended,
         "margin": comparison.margin,
         "as_good": [
@@ -146,7 +147,8 @@ def run(options):
     done = {key_of(line) for line in read(options.results)}
     for number in options.splits:
         for name in options.sets:
-            if (name, number, options.inner, options.rows, options.equivalence) in done:
+            asked = (options.inner, options.rows, options.equivalence, as_text(options.methods))
+            if (name, number, *asked) in done:
                 continue
             with threadpool_limits(options.jobs):
                 line = result(name, number, options)
@@ -173,7 +175,12 @@ def read(file):
 
 def key_of(line):
     most, equal = line.get("most_rows", MOST_ROWS), line.get("equivalence", False)
-    return line["set"], line["split"], line["inner"], most, equal
+    return line["set"], line["split"], line["inner"], most, equal, as_text(line.get("methods"))
+
+
+def as_text(methods):
+    """Return methods in one text; None for the default."""
+    return methods and " ".join(methods)
 
 
 def equivalence(options):
@@ -305,6 +312,7 @@ def main():
     parser.add_argument("--write", type=Path, help="write that table as CSV, too")
     parser.add_argument("--splits", nargs="+", type=int, default=list(range(N_SPLITS)))
     parser.add_argument("--inner", type=int, default=N_INNER, help="inner splits of a comparison")
+    parser.add_argument("--methods", nargs="+", help="only these [default: those of compare]")
     parser.add_argument("--jobs", type=int, default=1, help="threads")
     parser.add_argument("--results", type=Path, default=Path("recommendation.jsonl"))
     parser.add_argument("--table", action="store_true", help="print the table and stop")
