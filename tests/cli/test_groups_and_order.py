@@ -166,3 +166,20 @@ def test_encodings_by_class_keep_groups_together():
         assert encoded[test] == pytest.approx(alone.transform(X[test]))
     model = fit_method("logistic", X, labels, TargetEncoder(), groups=groups)
     assert model[0].cv == 5  # no numbers of rows stay in a model file
+
+
+def test_what_is_done_with_rare_classes_is_said_and_judged(commands):
+    frame = rows()
+    frame.loc[:2, "kind"], frame.loc[3, "kind"] = "odd", "single"
+    frame.to_csv(commands.folder / "rare.csv", index=False)
+    options = ["rare.csv", "-t", "kind", *(part for one in ASIDE for part in ("--drop", one))]
+    for rare, said in {"drop": "dropped", "merge": "merged into '(rare)'"}.items():
+        for command in (("compare", "--methods", "logistic"), ("fit", "-m", "logistic")):
+            more = ("-o", "rare.model") if command[0] == "fit" else ("--splits", "2")
+            done = commands.run(*command, *options, "--rare", rare, *more)
+            assert done.code == 0, done.err
+            assert f"'odd' and 'single' have fewer than 5 rows: {said}." in done.err
+            assert "--rare drop skips" not in done.err
+    judged = json.loads(commands.run("evaluate", "rare.model", "rare.csv", "--json").out)
+    assert judged["unknown_classes"] == 0
+    assert np.sum(judged["confusion"], axis=1).tolist()[judged["classes"].index("(rare)")] == 4

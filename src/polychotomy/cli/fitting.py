@@ -142,8 +142,8 @@ def fit(
             f"method, --method {NEAREST[name]}, omit --method to find the best that can be kept, "
             f"or use polychotomy.compare.tuned_pipeline({name!r}, y) in Python."
         )
-    more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
-    more |= {"merge_spellings": merge_spellings, "unique": unique}
+    more: dict[str, Any] = {"groups": groups, "order": order, "weights": weights, "bins": bins}
+    more |= {"merge_spellings": merge_spellings, "unique": unique, "rare": rare}
     if target is not None and large:
         options = {"drop": drop, "keep": keep, "category": category, "text": text}
         options["missing"] = missing
@@ -186,6 +186,7 @@ def _write(
 ) -> None:
     """Write the model file, and say so."""
     from .. import save
+    from ..compare._classes import merged_labels
 
     model, name, table = fitted.model, fitted.name, fitted.table
     types = {column.name: column.kind for column in table.schema.columns}
@@ -199,6 +200,9 @@ def _write(
         "seed": seed,
         "comparison": comparison,
     }
+    merged = merged_labels(table.y, model.classes_)
+    if merged:
+        about["merged"] = merged
     if wanted != Wishes():
         about["decisions"] = wanted.to_dict()
     if output == "-":
