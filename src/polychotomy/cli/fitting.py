@@ -228,6 +228,7 @@ def _compared(
     loaded: Loaded, clock: Clock, rare: str, seed: int, jobs: int | None
 ) -> MethodComparison:
     from ..compare import candidates, compare_methods, default_names
+    from ..compare._classes import settle_classes
 
     known = candidates()
     names = default_names(len(loaded.table.y), len(set(loaded.table.y)))
@@ -251,7 +252,9 @@ def _compared(
         n_jobs=n_processes(jobs),
         importance=True,
     )
-    for sentence in [*found.reasons, *found.notes]:
+    # What was done with rare classes was said when the table was read.
+    told = [] if rare == "keep" else settle_classes(loaded.table.y, rare).notes
+    for sentence in [*found.reasons, *(note for note in found.notes if note not in told)]:
         tell(sentence)
     return found
 
