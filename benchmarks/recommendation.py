@@ -42,9 +42,10 @@ from collections import Counter
 from pathlib import Path
 from time import perf_counter
 
+import _equivalence
 import _sets
 import numpy as np
-from _table import Table, add_csv_option, write_table
+from _table import Table, add_csv_option
 from sklearn.model_selection import StratifiedShuffleSplit
 from threadpoolctl import threadpool_limits
 
@@ -62,7 +63,6 @@ SETS = ("iris", "wine", "glass", "vehicle", "segment", "digits")
 N_SPLITS, MOST_ROWS, N_INNER = 10, 800, 5
 # The standard error of a difference is far below the margin with so many.
 MOST_TEST_ROWS = 10_000
-KINDS = ("as_good", "named")
 
 
 def table_of(name):
@@ -185,54 +185,21 @@ def as_text(methods):
 
 def equivalence(options):
     """Print how often a method that is called as good is within the margin on unseen rows."""
-    lines = [line for line in read(options.results) if line.get("equivalence")]
+    asked = (options.inner, options.rows, True, as_text(options.methods))
     lines = [
-        one
-        for one in lines
-        if one["set"] in options.sets
-        and (one["most_rows"], one["inner"]) == (options.rows, options.inner)
+        line
+        for line in read(options.results)
+        if line["set"] in options.sets
+        and line["split"] in options.splits
+        and key_of(line)[2:] == asked
     ]
-    lines.sort(key=lambda one: (one["set"], one["split"]))
-    heads = (
-        "set",
-        "split",
-        "recommended",
-        "margin",
-        "as good",
-        "as good, within",
-        "named",
-        "named, within",
-        "best",
+    which = "" if options.methods is None else f", of {as_text(options.methods)}"
+    words = (
+        "Methods that `compare` calls as good, on rows that neither has seen, by "
+        f"`benchmarks/recommendation.py --equivalence`: {options.inner} inner splits, at most "
+        f"{options.rows} training rows{which}."
     )
-    rows = []
-    for one in lines:
-        behind = {name: nll - one["nll"][one["recommended"]] for name, nll in one["nll"].items()}
-        within = [sum(behind[name] <= one["margin"] for name in one[key]) for key in KINDS]
-        rows.append(
-            (
-                *(one["set"], one["split"], one["recommended"], f"{one['margin']:.4f}"),
-                *(len(one["as_good"]), within[0], " ".join(one["named"]), within[1]),
-                min(one["nll"], key=one["nll"].get),
-            )
-        )
-    print(f"\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
-    for row in rows:
-        print(f"| {' | '.join(str(field) for field in row)} |")
-    for words, at, inside in (("called as good", 4, 5), ("named for their speed", 6, 7)):
-        count = sum(row[at] if at == 4 else len(row[at].split()) for row in rows)
-        print(
-            f"\n{words}: {count}; within the margin on unseen rows: {sum(r[inside] for r in rows)}"
-        )
-    trees = [row for row in rows if row[8] == "forest"]
-    said = sum(row[2] == "forest" for row in trees)
-    print(f"\nsplits on which a forest is best: {len(trees)}; it is recommended on {said} of them")
-    if options.write is not None:
-        words = (
-            "Methods that `compare` calls as good as the recommended one, on rows that neither has "
-            f"seen, by `benchmarks/recommendation.py --equivalence`: {options.inner} inner splits, "
-            f"at most {options.rows} training rows."
-        )
-        write_table(options.write, words, heads, rows)
+    _equivalence.show(lines, options.write, words)
 
 
 def table(options):
