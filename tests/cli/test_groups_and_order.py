@@ -71,6 +71,12 @@ def test_what_cannot_be_kept_apart_is_refused(commands, options):
     assert not (commands.folder / "no.model").exists()
 
 
+def test_windows_of_time_are_not_nested(commands):
+    done = compared(commands, "--order", "day", "--nested")
+    assert done.code == 2
+    assert "order does not go with nested cross-validation" in done.err
+
+
 def test_classes_in_one_group_each_cannot_be_judged(commands):
     done = compared(commands, "--groups", "per_class")
     assert done.code == 2

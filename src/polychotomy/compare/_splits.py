@@ -76,6 +76,10 @@ def rounds(
         raise ValueError(f"test_size must be between 0 and 1, got {test_size!r}.")
     if groups is not None and order is not None:
         raise ValueError("groups and order do not go together: give one of them.")
+    if order is not None and protocol == "nested":
+        raise ValueError(
+            "order does not go with nested cross-validation: rows are judged in windows of time."
+        )
     free = groups is None and order is None
     drawn: Rounds
     if order is not None:
