@@ -30,7 +30,7 @@ those of `many-chosen` and `many-claimed` have thousands of unseen rows, which j
     python benchmarks/recommendation.py --equivalence --inner 10 --rows 200 --sets chosen --table
 
 With `--write benchmarks/results/recommendation_equivalence.csv` the table is written, too. With
-fewer than ten inner splits, most verdicts are "cannot tell".
+fewer than ten inner splits, most verdicts are "cannot tell". `_equivalence.py` says what counts.
 """
 
 from __future__ import annotations
