@@ -23,13 +23,14 @@ Every outer split is written to a file of JSON lines at once, and is not compute
 
 Equivalence: a method that the comparison calls as good as the recommended one is behind it by less
 than the stated margin, with 95 % confidence. How often is it, on rows that neither has seen? On the
-sets of `_sets.py`, with few rows and without the rivals of other libraries, so that it is cheap:
+sets of `_sets.py`, with few rows and without the rivals of other libraries, so that it is cheap;
+those of `many-chosen` and `many-claimed` have thousands of unseen rows, which judge precisely:
 
     python benchmarks/recommendation.py --equivalence --inner 10 --rows 200 --sets chosen --splits 0
     python benchmarks/recommendation.py --equivalence --inner 10 --rows 200 --sets chosen --table
 
 With `--write benchmarks/results/recommendation_equivalence.csv` the table is written, too. With
-fewer than ten inner splits, most verdicts are "cannot tell".
+fewer than ten inner splits, most verdicts are "cannot tell". `_equivalence.py` says what counts.
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ from collections import Counter
 from pathlib import Path
 from time import perf_counter
 
+import _equivalence
 import _sets
 import numpy as np
-from _table import Table, add_csv_option, write_table
+from _table import Table, add_csv_option
 from sklearn.model_selection import StratifiedShuffleSplit
 from threadpoolctl import threadpool_limits
 
@@ -55,10 +57,12 @@ from polychotomy.compare import (
     default_names,
     tuned_pipeline,
 )
+from polychotomy.core import scores
 
 SETS = ("iris", "wine", "glass", "vehicle", "segment", "digits")
 N_SPLITS, MOST_ROWS, N_INNER = 10, 800, 5
-KINDS = ("as_good", "named")
+# The standard error of a difference is far below the margin with so many.
+MOST_TEST_ROWS = 10_000
 
 
 def table_of(name):
@@ -84,27 +88,31 @@ def result(name, number, options):
     n_classes = int(y.max()) + 1
     train, test = outer_split(y, number, options.rows)
     X, truth = inputs[train], y[train]
-    methods = None
+    methods = options.methods
     if options.equivalence:
         known = candidates()
-        methods = [one for one in default_names() if known[one].family != "other"]
+        methods = methods or [one for one in default_names() if known[one].family != "other"]
+        # As in a comparison: classes that the training part lacks are not judged.
+        test = test[np.isin(y[test], truth)][:MOST_TEST_ROWS]
     start = perf_counter()
     comparison = compare_methods(
         X, truth, methods, n_splits=inner, random_state=number, n_jobs=jobs, show_progress=False
     )
     compared = perf_counter()
-    judged = {}
+    judged, losses = {}, []
     for method in comparison.methods:
         model = tuned_pipeline(method, truth, random_state=number, n_jobs=jobs).fit(X, truth)
         p = np.zeros((len(test), n_classes))
         p[:, model.classes_] = model.predict_proba(inputs[test])
         judged[method] = HeldOut(test, p.argmax(axis=1), p, 0.0, {}).figures(y[test])
+        losses.append(-np.log(np.maximum(scores.of_truth(p, y[test]), scores.LEAST_PROBABILITY)))
     return {
         "set": name,
         "split": number,
         "inner": inner,
         "most_rows": options.rows,
         "equivalence": options.equivalence,
+        "methods": options.methods,
         "recommended": comparison.recommended,
         "margin": comparison.margin,
         "as_good": [
@@ -119,6 +127,11 @@ def result(name, number, options):
             for method in comparison.methods
             if sentence.startswith(f"If time matters: {method} ")
         ],
+        # What other rules need, so that they can be tried without running anything again.
+        "inner_nll": {name: nll.tolist() for name, nll in comparison.figures("nll").items()},
+        "inner_seconds": {row["method"]: row["seconds"] for row in comparison.rows},
+        "test_to_train": comparison.test_to_train,
+        "covariance": (np.cov(losses) / len(test)).tolist(),  # of the methods in "nll"
         "compared": {row["method"]: row["nll"] for row in comparison.rows},
         "left_out": comparison.left_out,
         "nll": {method: figures["nll"] for method, figures in judged.items()},
@@ -132,9 +145,10 @@ def result(name, number, options):
 def run(options):
     """Compute what is not there yet."""
     done = {key_of(line) for line in read(options.results)}
-    for name in options.sets:
-        for number in options.splits:
-            if (name, number, options.inner, options.rows, options.equivalence) in done:
+    for number in options.splits:
+        for name in options.sets:
+            asked = (options.inner, options.rows, options.equivalence, as_text(options.methods))
+            if (name, number, *asked) in done:
                 continue
             with threadpool_limits(options.jobs):
                 line = result(name, number, options)
@@ -161,59 +175,31 @@ def read(file):
 
 def key_of(line):
     most, equal = line.get("most_rows", MOST_ROWS), line.get("equivalence", False)
-    return line["set"], line["split"], line["inner"], most, equal
+    return line["set"], line["split"], line["inner"], most, equal, as_text(line.get("methods"))
+
+
+def as_text(methods):
+    """Return methods in one text; None for the default."""
+    return methods and " ".join(methods)
 
 
 def equivalence(options):
     """Print how often a method that is called as good is within the margin on unseen rows."""
-    lines = [line for line in read(options.results) if line.get("equivalence")]
+    asked = (options.inner, options.rows, True, as_text(options.methods))
     lines = [
-        one
-        for one in lines
-        if one["set"] in options.sets
-        and (one["most_rows"], one["inner"]) == (options.rows, options.inner)
+        line
+        for line in read(options.results)
+        if line["set"] in options.sets
+        and line["split"] in options.splits
+        and key_of(line)[2:] == asked
     ]
-    lines.sort(key=lambda one: (one["set"], one["split"]))
-    heads = (
-        "set",
-        "split",
-        "recommended",
-        "margin",
-        "as good",
-        "as good, within",
-        "named",
-        "named, within",
-        "best",
+    which = "" if options.methods is None else f", of {as_text(options.methods)}"
+    words = (
+        "Methods that `compare` calls as good, on rows that neither has seen, by "
+        f"`benchmarks/recommendation.py --equivalence`: {options.inner} inner splits, at most "
+        f"{options.rows} training rows{which}."
     )
-    rows = []
-    for one in lines:
-        behind = {name: nll - one["nll"][one["recommended"]] for name, nll in one["nll"].items()}
-        within = [sum(behind[name] <= one["margin"] for name in one[key]) for key in KINDS]
-        rows.append(
-            (
-                *(one["set"], one["split"], one["recommended"], f"{one['margin']:.4f}"),
-                *(len(one["as_good"]), within[0], " ".join(one["named"]), within[1]),
-                min(one["nll"], key=one["nll"].get),
-            )
-        )
-    print(f"\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
-    for row in rows:
-        print(f"| {' | '.join(str(field) for field in row)} |")
-    for words, at, inside in (("called as good", 4, 5), ("named for their speed", 6, 7)):
-        count = sum(row[at] if at == 4 else len(row[at].split()) for row in rows)
-        print(
-            f"\n{words}: {count}; within the margin on unseen rows: {sum(r[inside] for r in rows)}"
-        )
-    trees = [row for row in rows if row[8] == "forest"]
-    said = sum(row[2] == "forest" for row in trees)
-    print(f"\nsplits on which a forest is best: {len(trees)}; it is recommended on {said} of them")
-    if options.write is not None:
-        words = (
-            "Methods that `compare` calls as good as the recommended one, on rows that neither has "
-            f"seen, by `benchmarks/recommendation.py --equivalence`: {options.inner} inner splits, "
-            f"at most {options.rows} training rows."
-        )
-        write_table(options.write, words, heads, rows)
+    _equivalence.show(lines, options.write, words)
 
 
 def table(options):
@@ -280,19 +266,25 @@ def means(group):
 def main():
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    known = [*SETS, *_sets.CHOSEN_ON, *_sets.CLAIMED_ON, "chosen", "claimed"]
+    whole = {
+        "chosen": _sets.CHOSEN_ON,
+        "claimed": _sets.CLAIMED_ON,
+        "many-chosen": _sets.MANY_ROWS_CHOSEN_ON,
+        "many-claimed": _sets.MANY_ROWS_CLAIMED_ON,
+    }
+    known = [*SETS, *whole, *(name for names in whole.values() for name in names)]
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=sorted(set(known)))
     parser.add_argument("--rows", type=int, default=MOST_ROWS, help="training rows, at most")
     parser.add_argument("--equivalence", action="store_true", help="judge what is called as good")
     parser.add_argument("--write", type=Path, help="write that table as CSV, too")
     parser.add_argument("--splits", nargs="+", type=int, default=list(range(N_SPLITS)))
     parser.add_argument("--inner", type=int, default=N_INNER, help="inner splits of a comparison")
+    parser.add_argument("--methods", nargs="+", help="only these [default: those of compare]")
     parser.add_argument("--jobs", type=int, default=1, help="threads")
     parser.add_argument("--results", type=Path, default=Path("recommendation.jsonl"))
     parser.add_argument("--table", action="store_true", help="print the table and stop")
     add_csv_option(parser)
     options = parser.parse_args()
-    whole = {"chosen": _sets.CHOSEN_ON, "claimed": _sets.CLAIMED_ON}
     options.sets = [one for name in options.sets for one in whole.get(name, (name,))]
     if not options.table:
         run(options)

@@ -15,8 +15,8 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 from polychotomy.compare import (
-    _compare,
     _splits,
+    _where,
     candidates,
     class_figures,
     compare_methods,
@@ -27,12 +27,14 @@ from polychotomy.compare import (
     tuned_pipeline,
     worst_confusions,
 )
+from polychotomy.compare._assembling import common_splits
 from polychotomy.compare._candidates import choose
 from polychotomy.compare._classes import settle_classes
 from polychotomy.compare._judging import HeldOut, Judged, Level
 from polychotomy.compare._peers import Conditions
 from polychotomy.compare._report import MOST_PANELS, _panels_left
-from polychotomy.compare._schedule import Schedule, common_splits, sizes
+from polychotomy.compare._schedule import Schedule
+from polychotomy.compare._sizes import sizes
 from polychotomy.compare._splits import periods, rounds, stratified_order
 from polychotomy.core.progress import work_progress
 from polychotomy.execution.calls import Answer, Call
@@ -61,6 +63,7 @@ def test_splits_never_test_what_they_did_not_learn(counts, seed):
             assert len(train) + len(test) == len(y)
 
 
+@pytest.mark.filterwarnings("ignore:.* not judged, because")
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=20, max_size=60), st.integers(0, 3))
 def test_groups_stay_together_and_time_goes_on(values, seed):
@@ -529,11 +532,11 @@ def test_splits_of_many_rows_are_drawn_when_they_are_asked_for():
 
 
 def test_a_process_may_use_two_gigabytes_or_more_for_a_large_table(monkeypatch):
-    monkeypatch.setattr(_compare, "available_memory", lambda: 100 << 30)
-    assert _compare.most_memory(1000, 2) == 2 << 30
-    assert _compare.most_memory(1 << 30, 2) == 12 << 30
-    monkeypatch.setattr(_compare, "available_memory", lambda: 1 << 30)
-    assert _compare.most_memory(1000, 2) < 1 << 29
+    monkeypatch.setattr(_where, "available_memory", lambda: 100 << 30)
+    assert _where.most_memory(1000, 2) == 2 << 30
+    assert _where.most_memory(1 << 30, 2) == 12 << 30
+    monkeypatch.setattr(_where, "available_memory", lambda: 1 << 30)
+    assert _where.most_memory(1000, 2) < 1 << 29
 
 
 def test_many_pairs_are_searched_on_fewer_rows():

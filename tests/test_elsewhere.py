@@ -359,7 +359,7 @@ def test_comparisons_take_their_processes_from_joblib(monkeypatch):
         return call(self, *args)
 
     monkeypatch.setattr(LocalProcesses, "call", watched)
-    monkeypatch.setattr("polychotomy.compare._compare.SMALL", 0.0)
+    monkeypatch.setattr("polychotomy.compare._where.SMALL", 0.0)
     here = compare_methods(X, Y, ["logistic"], n_splits=2)
     with joblib.parallel_config("threading", n_jobs=2):
         same_comparison(here, compare_methods(X, Y, ["logistic"], n_splits=2))

@@ -120,13 +120,15 @@ def load_data(
     category: Iterable[str] | None = None,
     text: Iterable[str] | None = None,
     missing: Iterable[str] | None = None,
+    rare: str = "keep",
     **more: Any,
 ) -> Loaded:
     """Read a table, and print notes and warnings about it.
 
-    `more` are further parameters of `read_table`: groups, order, weights, bins, merge_spellings
-    and unique.
+    `rare` is what will be done with rare classes. `more` are further parameters of `read_table`:
+    groups, order, weights, bins, merge_spellings and unique.
     """
+    from ..compare._classes import settle_classes
     from ..tables import TableError, check_classes, read_table, table_warnings
 
     options: dict[str, Any] = {"drop": drop, "keep": keep, "category": category, "text": text}
@@ -151,6 +153,9 @@ def load_data(
         loaded = Loaded(table, title, _reading_code(data, target, options))
     table = loaded.table
     warned = () if is_built_in(data) else table_warnings(table)
+    if rare != "keep":
+        # Instead of the advice to do so, what is done with rare classes is said below.
+        warned = tuple(warning for warning in warned if "--rare" not in warning)
     loaded = replace(loaded, table=replace(table, notes=(*table.notes, *warned)))
     for note in table.notes:
         tell(note)
@@ -158,6 +163,9 @@ def load_data(
         tell(f"warning: {warning}")
     # Classes with one row are learned, but not judged.
     check_classes(loaded.table.y, loaded.table.schema.target, least=1)
+    if rare != "keep":
+        for note in settle_classes(table.y, rare).notes:
+            tell(note)
     return loaded
 
 

@@ -168,7 +168,7 @@ def compare(
         files.refuse(report)
     with _executor(cluster, jobs) as executor:
         more: dict[str, Any] = {"groups": groups, "order": order, "weights": weights, "bins": bins}
-        more |= {"merge_spellings": merge_spellings, "unique": unique}
+        more |= {"merge_spellings": merge_spellings, "unique": unique, "rare": rare}
         if is_large(data):
             more |= {"most_rows": MOST_ROWS, "until": clock.until(READING_SHARE)}
         loaded = load_data(data, target, drop, keep, category, text, missing, **more)

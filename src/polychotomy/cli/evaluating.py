@@ -71,11 +71,13 @@ def evaluate(
       polychotomy evaluate loans.polychotomy test.csv --costs costs.csv
     """  # noqa: D301
     from ..compare import evaluate_labels
+    from ..compare._classes import MERGED
     from ..tables import SetAside, TableError
 
     opened = open_model(model, data)
     plan = decision_plan(opened, wishes(costs, reject_cost, answered, sets))
     name = target or opened.schema.target
+    merged = opened.header["metadata"].get("merged", [])
     unseen: dict[str, set[str]] = {}
     parts, labels, prices = [], [], []
     columns = {"groups": groups, "order": order, "weights": weights}
@@ -84,7 +86,8 @@ def evaluate(
     for matched, others in pieces(data, opened.schema, extra, unseen):
         known = others[name].notna().to_numpy()  # "NA" may be a class
         aside.add(others, known)
-        labels.append(opened.schema.true_labels(others[name][known], opened.model.classes_))
+        true = opened.schema.true_labels(others[name][known], opened.model.classes_)
+        labels.append(true.where(~true.isin(merged), MERGED))
         if known.any():
             parts.append(_scores(opened.model, matched[known]))
             prices.append(cost_columns(plan, matched[known], others[known]))

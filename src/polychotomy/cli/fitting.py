@@ -142,8 +142,8 @@ def fit(
             f"method, --method {NEAREST[name]}, omit --method to find the best that can be kept, "
             f"or use polychotomy.compare.tuned_pipeline({name!r}, y) in Python."
         )
-    more = {"groups": groups, "order": order, "weights": weights, "bins": bins}
-    more |= {"merge_spellings": merge_spellings, "unique": unique}
+    more: dict[str, Any] = {"groups": groups, "order": order, "weights": weights, "bins": bins}
+    more |= {"merge_spellings": merge_spellings, "unique": unique, "rare": rare}
     if target is not None and large:
         options = {"drop": drop, "keep": keep, "category": category, "text": text}
         options["missing"] = missing
@@ -186,6 +186,7 @@ def _write(
 ) -> None:
     """Write the model file, and say so."""
     from .. import save
+    from ..compare._classes import merged_labels
 
     model, name, table = fitted.model, fitted.name, fitted.table
     types = {column.name: column.kind for column in table.schema.columns}
@@ -199,6 +200,9 @@ def _write(
         "seed": seed,
         "comparison": comparison,
     }
+    merged = merged_labels(table.y, model.classes_)
+    if merged:
+        about["merged"] = merged
     if wanted != Wishes():
         about["decisions"] = wanted.to_dict()
     if output == "-":
@@ -224,6 +228,7 @@ def _compared(
     loaded: Loaded, clock: Clock, rare: str, seed: int, jobs: int | None
 ) -> MethodComparison:
     from ..compare import candidates, compare_methods, default_names
+    from ..compare._classes import settle_classes
 
     known = candidates()
     names = default_names(len(loaded.table.y), len(set(loaded.table.y)))
@@ -247,7 +252,9 @@ def _compared(
         n_jobs=n_processes(jobs),
         importance=True,
     )
-    for sentence in [*found.reasons, *found.notes]:
+    # What was done with rare classes was said when the table was read.
+    told = [] if rare == "keep" else settle_classes(loaded.table.y, rare).notes
+    for sentence in [*found.reasons, *(note for note in found.notes if note not in told)]:
         tell(sentence)
     return found
 
@@ -291,8 +298,7 @@ def _trained(
         raise ValueError("--rare drop and merge do not go with rows that are held out; use keep.")
     options: dict[str, Any] = {"sample_weight": table.weights, "rare": rare}
     options |= {"random_state": seed, "n_jobs": jobs}
-    if not held_out:
-        options |= {"groups": table.groups, "order": table.order}
+    options |= {"groups": table.groups, "order": table.order}
     trainer = Trainer(
         *(table.X, table.y, table.schema.preprocessor(), options),
         finish=fit_held_out if held_out else None,
@@ -308,6 +314,8 @@ def fit_held_out(
     *,
     n_rows: int | None,
     sample_weight: Any,
+    groups: Any,
+    order: Any,
     random_state: int,
     n_jobs: int | None,
     rare: str,
@@ -315,6 +323,7 @@ def fit_held_out(
     """Fit a model that keeps what it predicted for rows that it had not seen."""
     from ..compare import tuned_pipeline
     from ..compare._classes import settle_classes
+    from ..compare._held_out_by_group import fit_held_out_by_group
     from ..compare._splits import stratified_order
     from ..decisions import HeldOutClassifier
 
@@ -322,12 +331,17 @@ def fit_held_out(
         numbers = settle_classes(y, rare).numbers
         part = stratified_order(numbers, settle_classes(y, rare).rows, random_state)[:n_rows]
         X, y = X.iloc[part], y[part]
-        sample_weight = None if sample_weight is None else sample_weight[part]
+        sample_weight, groups, order = (
+            None if values is None else values[part] for values in (sample_weight, groups, order)
+        )
     model = tuned_pipeline(name, y, preprocessor, random_state=random_state, n_jobs=n_jobs)
     row_weights = _weights(model, name, sample_weight)
     if not hasattr(model, "predict_proba"):
         raise ValueError(f"{name} has no probabilities, which decisions need; use --method POOL.")
-    return HeldOutClassifier(model).fit(X, y, **row_weights)
+    if groups is None and order is None:
+        return HeldOutClassifier(model).fit(X, y, **row_weights)
+    options = {"sample_weight": sample_weight, "random_state": random_state, "n_jobs": n_jobs}
+    return fit_held_out_by_group(name, X, y, preprocessor, groups, order, **options)
 
 
 def _weights(model: Any, name: str, weights: Any) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from ._candidates import Candidate, candidates, default_names
 from ._card import html_card
-from ._compare import compare_methods, tuned_pipeline
+from ._compare import compare_methods
 from ._comparison import MethodComparison
 from ._decisions import ComparedDecisions, compared_decisions
 from ._evaluation import Evaluation, evaluate_labels
 from ._explaining import RowExplanation, explain_row
-from ._final import fit_method
+from ._final import fit_method, tuned_pipeline
 from ._judging import HeldOut
 from ._peers import Conditions
 from ._per_class import class_figures, slices, worst_confusions

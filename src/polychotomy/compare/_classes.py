@@ -108,6 +108,30 @@ def settle_classes(y: ArrayLike, rare: str = "keep") -> Classes:
     return Classes(labels, numbers, rows, notes)
 
 
+def merged_labels(y: ArrayLike, classes: ArrayLike) -> list[str]:
+    """Return which labels a model of these classes was given as one class.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        The class of every row of the table.
+    classes : array-like
+        The classes of the model.
+
+    Returns
+    -------
+    labels : list of str
+
+    Examples
+    --------
+    >>> from polychotomy.compare._classes import merged_labels
+    >>> merged_labels(["a", "b", "c", "c"], ["(rare)", "c"])
+    ['a', 'b']
+    """
+    known, given = set(np.asarray(classes).tolist()), set(np.asarray(y).tolist())
+    return sorted(map(str, given - known)) if MERGED in known - given else []
+
+
 def _named(labels: NDArray[Any], which: IntArray) -> str:
     some = labels[which[:MOST_NAMED]].tolist()
     if len(which) > MOST_NAMED:

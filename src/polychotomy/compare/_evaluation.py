@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..core import scores
 from ..core.types import FloatArray, IntArray
 from ..core.words import counted, printable
+from ._splits import periods as periods_of
 from ._words import number
 
 # With an order in time, the rows are judged in so many parts.
@@ -43,7 +44,8 @@ class Evaluation:
         The standard errors of error, NLL and Brier score, over the groups of rows if there are
         some, or else over the rows.
     periods : list of dict
-        If the rows have an order in time, the figures of four consecutive parts.
+        If the rows have an order in time, the figures of four consecutive parts; of fewer if many
+        rows have the same time.
 
     Examples
     --------
@@ -163,12 +165,12 @@ def evaluate_labels(
     truth = np.where(y < len(known), y, -1)
     periods = []
     if order is not None:
-        for part in np.array_split(np.argsort(order, kind="stable"), PERIODS):
-            if len(part):
-                period = _figures(
-                    *(_some(each, part) for each in (p, truth, predicted, y, weights))
-                )
-                periods.append({"rows": len(part), **_without_nan(period)})
+        # Rows of the same time are in the same part.
+        numbers = periods_of(order, PERIODS)
+        for number in np.unique(numbers):
+            part = np.flatnonzero(numbers == number)
+            period = _figures(*(_some(each, part) for each in (p, truth, predicted, y, weights)))
+            periods.append({"rows": len(part), **_without_nan(period)})
     return Evaluation(
         rows=len(y),
         classes=[*classes.tolist(), *new],

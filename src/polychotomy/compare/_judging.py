@@ -18,6 +18,7 @@ from ..core.checks import for_all_classes
 from ..core.types import FloatArray, IntArray
 from ..tuning.method_sweep import MethodSweep
 from ._candidates import Candidate, choose, prepared
+from ._encoding import fit_encoded
 from ._notes import note_of
 from ._peers import Conditions
 from ._splits import periods, stratified_order
@@ -94,18 +95,19 @@ class Material:
                 train = stratified_order(self.y, train, self.seed + number)
             train = train[:rows]
         first, second = rows_of(self.X, train), rows_of(self.X, test)
+        together = kept_together(train, self.groups, self.order)
         fitted = None
         if self.preprocessor is not None:
-            # A preprocessor may encode categories by the classes, those of training rows only. Not
-            # `fit` and then `transform`: it cross-fits, so that no row sees its own class.
-            fitted = clone(self.preprocessor)
-            first = fitted.fit_transform(first, self.labels[self.y[train]])
+            # A preprocessor may encode categories by the classes, those of training rows only.
+            conditions = Conditions(random_state=self.seed, y=self.y[train], together=together)
+            labels = self.labels[self.y[train]]
+            fitted, first = fit_encoded(self.preprocessor, first, labels, conditions)
             second = fitted.transform(second)
         weights = None if self.weights is None else self.weights[train]
         return Split(
             *(train, test, first, second, self.y[train], self.y[test], self.labels),
             *(weights, None if self.weights is None else self.weights[test], fitted),
-            together=kept_together(train, self.groups, self.order),
+            together=together,
         )
 
 

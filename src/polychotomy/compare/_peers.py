@@ -46,7 +46,7 @@ class Conditions:
         return 0 if self.y is None else int(self.y.max()) + 1
 
     def splits(self, wanted: int) -> Splits | None:
-        """Return folds that keep groups together; None if there are no groups, or only one."""
+        """Return folds that keep groups together; None if there are none, or no such folds."""
         if self.y is None or self.together is None:
             return None
         return grouped_folds(self.y, self.together, wanted, self.random_state)

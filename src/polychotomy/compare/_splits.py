@@ -76,28 +76,68 @@ def rounds(
         raise ValueError(f"test_size must be between 0 and 1, got {test_size!r}.")
     if groups is not None and order is not None:
         raise ValueError("groups and order do not go together: give one of them.")
+    if order is not None and protocol == "nested":
+        raise ValueError(
+            "order does not go with nested cross-validation: rows are judged in windows of time."
+        )
+    free = groups is None and order is None
+    drawn: Rounds
     if order is not None:
-        found = _by_time(_column(order, "order", len(y)), n_splits)
+        drawn = _by_time(_column(order, "order", len(y)), n_splits)
     elif groups is not None:
         folds = 5 if protocol == "nested" else max(2, round(1.0 / test_size))
-        found = _by_group(y, _column(groups, "groups", len(y)), n_splits, folds, seed)
+        drawn = _by_group(y, _column(groups, "groups", len(y)), n_splits, folds, seed)
     elif protocol == "nested":
-        found = _folds(y, n_splits, seed)
+        drawn = _folds(y, n_splits, seed)
     else:
-        drawn = HoldOuts(y, n_splits, test_size, seed)
+        lazy = HoldOuts(y, n_splits, test_size, seed)
         if len(y) >= MANY_ROWS:
-            return drawn
-        found = list(drawn)
-    free = groups is None and order is None
+            return lazy
+        drawn = list(lazy)
+    found = drawn
     if not free or protocol == "nested":
-        found = [_judgeable(y, train, test, free) for train, test in found]
+        found = [_judgeable(y, train, test, free) for train, test in drawn]
     found = [(train, test) for train, test in found if len(test) and len(np.unique(y[train])) > 1]
+    if not found and free:
+        raise ValueError("No split has two classes in its training part: use fewer splits.")
+    what = "order" if groups is None else "groups"
     if not found:
-        raise ValueError(
-            "No split has a training part with two classes and a test part of these classes: "
-            "use fewer splits, or other groups or another order."
-        )
+        raise ValueError(f"{_NOTHING_JUDGED[what]} Use another column for {what}, or none.")
+    if not free:
+        _tell_not_judged(y, drawn, found, what)
     return found
+
+
+_NOTHING_JUDGED = {
+    "groups": "With these groups, no row can be judged by what was learned from the others: each "
+    "class has rows in one group only, or one group has nearly all rows.",
+    "order": "In this order, no row can be judged by what was learned before it: the classes come "
+    "one after another.",
+}
+_LACKING = {
+    "groups": "the other groups have no row of their class",
+    "order": "no row of their class comes before them",
+}
+
+
+def _tell_not_judged(y: IntArray, drawn: Rounds, found: Rounds, what: str) -> None:
+    """Warn of rows that are in no test part, because the training part lacks their class.
+
+    Not of classes with one row, of which a note tells anyway.
+    """
+    often = np.bincount(y)[y] > 1
+    rows, judged = (
+        len(set().union(*(test[often[test]].tolist() for _, test in one))) for one in (drawn, found)
+    )
+    if judged < rows:
+        lost = rows - judged
+        warnings.warn(
+            f"{lost:,} of {rows:,} test rows {'is' if lost == 1 else 'are'} not judged, because "
+            f"{_LACKING[what]}: all figures are of the others. Use another column for {what}, or "
+            "none, to judge all.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _column(values: ArrayLike, name: str, n_rows: int) -> Any:
@@ -233,14 +273,19 @@ def _by_group(y: IntArray, groups: Any, n_splits: int, folds: int, seed: int) ->
     if len(names) < 2:
         raise ValueError("groups must have at least two groups, or no row can be tested.")
     folds = min(folds, len(names))
-    found: Rounds = []
+    # Few groups can be divided in few ways: the same split again would say nothing new, but count
+    # as more evidence.
+    found: dict[bytes, tuple[IntArray, IntArray]] = {}
+    draws = 0
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class")
-        while len(found) < n_splits:
-            splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed + len(found))
-            parts = splitter.split(np.zeros(len(y)), y, numbers)
-            found += [(train, test) for train, test in parts if len(test) and len(train)]
-    return found[:n_splits]
+        while len(found) < n_splits and draws < n_splits:
+            splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed + draws * folds)
+            draws += 1
+            for train, test in splitter.split(np.zeros(len(y)), y, numbers):
+                if len(test) and len(train):
+                    found.setdefault(np.unique(numbers[test]).tobytes(), (train, test))
+    return list(found.values())[:n_splits]
 
 
 def _by_time(order: Any, n_splits: int) -> Rounds:
@@ -321,7 +366,7 @@ def grouped_folds(y: IntArray, groups: IntArray, wanted: int, seed: int) -> Roun
     Returns
     -------
     folds : list of (train, test), or None
-        None if there is only one group.
+        None if there is only one group, or a fold would leave only one class to learn from.
 
     Examples
     --------
@@ -340,7 +385,8 @@ def grouped_folds(y: IntArray, groups: IntArray, wanted: int, seed: int) -> Roun
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class")
         found = list(splitter.split(np.zeros(len(y)), y, groups))
-    return [(train, test) for train, test in found if len(test) and len(train)]
+    found = [(train, test) for train, test in found if len(test) and len(train)]
+    return found if all(len(np.unique(y[train])) > 1 for train, _ in found) else None
 
 
 def periods(order: Any, n_periods: int = 5) -> IntArray:

@@ -7,6 +7,7 @@ when the time is up, and is best, is kept.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,9 +22,9 @@ from ..execution.executors import Executor, InProcess, LocalProcesses
 from ..execution.processes import COMPARISONS_NEED
 from ._candidates import choose, fastest_first
 from ._classes import settle_classes
-from ._compare import START, has_time
 from ._final import fit_method
-from ._schedule import sizes
+from ._sizes import sizes
+from ._where import START, has_time
 
 TASK = "polychotomy.compare._training:trained_part"
 # Methods that are expected to take a smaller share of the time left are trained in this process.
@@ -71,9 +72,12 @@ class _EnoughError(Exception):
     """The wanted model is there: other work can end."""
 
 
-def trained_part(train: Train, fit: Fit) -> Any:
-    """Train: what a process does."""
-    return train(fit)
+def trained_part(train: Train, fit: Fit) -> tuple[Any, list[str]]:
+    """Return a model and the warnings about it: what a process does."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = train(fit)
+    return model, list(dict.fromkeys(str(one.message) for one in caught))
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,7 @@ def fit_in_time(
     n_rows, n_classes = len(numbers), int(numbers.max()) + 1
     if clock.limit is None:
         return Trained(trainer(Fit(names[0])), names[0], n_rows)
-    found: dict[Fit, Any] = {}
+    found: dict[Fit, tuple[Any, list[str]]] = {}
     errors: list[BaseException] = []
     wanted = Fit(names[0])
 
@@ -166,14 +170,22 @@ def fit_in_time(
         tick(f"training {names[0]} on {n_rows:,} rows", clock.spent, clock.left())
         where.call(TASK, trainer, lambda: next(plan, None), on_answer)
     if wanted in found:
-        return Trained(found[wanted], names[0], n_rows)
+        return Trained(_told(*found[wanted]), names[0], n_rows)
     if errors and len(names) == 1:
         raise errors[0]
     for fit in [*(Fit(name) for name in names[1:]), *reversed(parts)]:
         if fit in found:
             rows = n_rows if fit.rows is None else fit.rows
-            return Trained(found[fit], fit.name, rows, _words(names[0], fit, n_rows))
+            said = _words(names[0], fit, n_rows)
+            return Trained(_told(*found[fit]), fit.name, rows, said)
     return _last_resort(names, trainer, n_rows, n_classes)
+
+
+def _told(model: Any, messages: list[str]) -> Any:
+    """Return a model, after the warnings about it, which another process could not show."""
+    for message in messages:
+        warnings.warn(message, UserWarning, stacklevel=3)
+    return model
 
 
 def _is_easy(name: str, trainer: Trainer, n_rows: int, clock: Clock) -> bool:

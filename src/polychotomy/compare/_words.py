@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.words import counted
 from ._candidates import BASELINE
-from ._schedule import FAILED
+from ._record import FAILED
 
 if TYPE_CHECKING:
     from ._comparison import MethodComparison

@@ -66,6 +66,40 @@ class HeldOutClassifier(DecisionClassifier):
         self.cv = cv
         self.n_jobs = n_jobs
 
+    @classmethod
+    def around(cls, fitted: Any, held_out: HeldOut) -> HeldOutClassifier:
+        """Put a fitted classifier and what was said about its training rows together.
+
+        Parameters
+        ----------
+        fitted : classifier
+            Fitted to all rows.
+        held_out : HeldOut
+            The probabilities of these rows, by classifiers that had not seen them.
+
+        Returns
+        -------
+        model : HeldOutClassifier
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from polychotomy import PolychotomyClassifier
+        >>> from polychotomy.decisions import HeldOutClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = HeldOutClassifier(PolychotomyClassifier()).fit(X[::2], y[::2])
+        >>> again = HeldOutClassifier.around(model.estimator_, model.held_out())
+        >>> bool((again.predict(X) == model.predict(X)).all())
+        True
+        """
+        model = cls(fitted)
+        model.estimator_, model.classes_ = fitted, fitted.classes_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(fitted, name):
+                setattr(model, name, getattr(fitted, name))
+        model.held_out_probabilities_, model.held_out_classes_ = held_out.p, held_out.y
+        return model
+
     def _fit_rows(self, rows: Rows) -> None:
         self.estimator_, held_out = rows.fit_held_out(self.cv, self.n_jobs)
         self.held_out_probabilities_, self.held_out_classes_ = held_out.p, held_out.y
