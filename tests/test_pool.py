@@ -150,6 +150,15 @@ def test_a_metric_is_learned_once_for_all_who_share_it():
     assert fitted["ls"].metric_ is fitted["logistic"].metric_
 
 
+def test_a_metric_in_a_pipeline_is_learned_on_the_inputs_that_it_gets():
+    member = make_pipeline(StandardScaler(), LS[1])
+    pool = pc.PolychotomyPool([("scaled", member)]).fit(X, y)
+    alone = clone(member).fit(X, y)
+    np.testing.assert_array_equal(
+        pool.members_["scaled"].predict_proba(NEW), alone.predict_proba(NEW)
+    )
+
+
 def test_a_bad_member_gets_little_weight():
     good = pc.PolychotomyPool([LS, ("prior", LogisticRegression(C=1e-12))]).fit(X, y)
     assert good.weights_["prior"] < 0.15

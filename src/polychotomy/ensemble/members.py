@@ -122,22 +122,25 @@ def _fit_own(
         return _fit_own(estimator.steps[-1][1], X, rows, metrics)
     shared = {}
     if isinstance(estimator, MetricClassifier):
-        shared["metric"] = _metric_of(estimator, rows, metrics)
+        shared["metric"] = _metric_of(estimator, X, rows, metrics)
     p: FloatArray | None = estimator.fit_out_of_fold(X, rows.y, rows.weights, **shared)
     return p
 
 
 def _metric_of(
-    estimator: MetricClassifier, rows: Rows, metrics: dict[str, tuple[LearnedMetric, float]]
+    estimator: MetricClassifier,
+    X: Any,
+    rows: Rows,
+    metrics: dict[str, tuple[LearnedMetric, float]],
 ) -> LearnedMetric:
-    """Return the metric of a member; equal metrics are learned once."""
+    """Return the metric of a member, for inputs as it reads them; equal ones are learned once."""
     estimator.unfitted()
     key = metric_key(estimator)
     assert key is not None
     if key not in metrics:
         start = perf_counter()
         metric = LearnedMetric() if estimator.metric is None else clone(estimator.metric)
-        metric.fit(rows.X, rows.y, rows.weights)
+        metric.fit(X, rows.y, rows.weights)
         metrics[key] = metric, perf_counter() - start
     return metrics[key][0]
 
