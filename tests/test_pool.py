@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import load_wine
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
@@ -22,6 +22,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import polychotomy as pc
 from polychotomy.core.empirical_bayes import fit_shrunk
 from polychotomy.core.math import softmax
+from polychotomy.ensemble.boosted_trees import BoostedTrees
+from polychotomy.ensemble.fold_mean import FoldMean
 from polychotomy.ensemble.members import Rows, fit_members
 from polychotomy.ensemble.pool import (
     default_members,
@@ -38,6 +40,7 @@ from polychotomy.ensemble.pooling import (
     log_linear_model,
     mixture_weights,
 )
+from polychotomy.pipe.folds import FoldRows
 
 ALL_X, ALL_y = load_wine(return_X_y=True)
 X, y, NEW = ALL_X[::2, :6], ALL_y[::2], ALL_X[1::2, :6]
@@ -45,6 +48,7 @@ FIVE = ("ls gaussian", "ls laplacian", "logistic gaussian", "logistic laplacian"
 QUICK = pc.LearnedMetric(views=["standardised"], rounds=1)
 LS = ("ls", pc.MetricClassifier(metric=QUICK))
 BAYES = ("bayes", GaussianNB())
+LSS, LOO = ("rbf", "laplacian"), "leave_one_out"
 
 
 def rows_of(X, y, weights=None):
@@ -389,9 +393,6 @@ def exact(C):
 
 
 EVEN = pc.LearnedMetric(views=["standardised"], rounds=0)
-# Leave-one-out leaves a row of weight 2 out as a whole, where two rows are left out one by one. A
-# pool is not to blame for what its members do, so its own are exact.
-NOT_REPETITIONS = {"check_sample_weight_equivalence_on_dense_data": "leave-one-out"}
 
 
 @pytest.mark.filterwarnings("ignore:Class.*fewer rows than the 5 folds:UserWarning")
@@ -401,9 +402,6 @@ NOT_REPETITIONS = {"check_sample_weight_equivalence_on_dense_data": "leave-one-o
         pc.MetricClassifier(metric=EVEN),
         pc.PolychotomyPool([("weak", exact(0.1)), ("strong", exact(10.0))]),
     ],
-    expected_failed_checks=lambda one: (
-        NOT_REPETITIONS if isinstance(one, pc.MetricClassifier) else {}
-    ),
 )
 def test_sklearn_checks(estimator, check):
     check(estimator)
@@ -458,3 +456,55 @@ def test_forests_are_fitted_by_folds_of_the_users_own():
         seen[name] = pc.PolychotomyPool([("forest", forest)], cv=cv).fit(inputs, labels)
     assert seen["numbered"].member_nll_["forest"] < 0.2
     assert seen["groups"].member_nll_["forest"] > 0.6
+
+
+def copies(n_groups, n_copies=10):
+    """Groups of nearly equal rows, with a class that has nothing to do with them."""
+    rng = np.random.default_rng(1)
+    groups = np.repeat(np.arange(n_groups), n_copies)
+    inputs = rng.normal(size=(n_groups, 3))[groups] + 1e-3 * rng.normal(size=(len(groups), 3))
+    labels = rng.permutation(np.arange(n_groups) % 2)[groups]
+    return inputs, labels, list(GroupKFold(5).split(inputs, labels, groups))
+
+
+def test_nobody_learns_from_rows_of_a_group_that_is_held_out():
+    inputs, labels, folds = copies(50)
+    forest = ExtraTreesClassifier(20, max_features=None, random_state=0)
+    members = [
+        *((f"ls {kernel}", pc.MetricClassifier(metric=pc.LearnedMetric(kernel))) for kernel in LSS),
+        ("multinomial", pc.MetricClassifier(pc.KernelMultinomialRegression(landmarks=100))),
+        ("leave one out", pc.PolychotomyClassifier(pc.LSSVM(), "one_vs_rest", "none", cv=LOO)),
+        ("inner", pc.PolychotomyPool([("ls", pc.MetricClassifier())])),
+        ("trees", FoldMean(forest)),
+        ("boosting", BoostedTrees(40, cv=5)),
+    ]
+    for cv, low, high in ((5, 0.0, 0.1), (folds, 0.5, 1.0)):
+        pool = pc.PolychotomyPool(members, cv=cv).fit(inputs, labels)
+        assert low <= min(pool.member_nll_.values())
+        assert max(pool.member_nll_.values()) < high
+        assert low <= pool.nll_ < high
+
+
+def test_out_of_fold_probabilities_by_the_folds_of_a_pool_are_those_of_refits():
+    folds = list(StratifiedKFold(4).split(X, y))
+    pool = pc.PolychotomyPool([("first", LS[1]), ("second", LS[1])], cv=folds)
+    fitted, _ = pool._fit_members(X, y, None)
+    assert fitted[0].estimator.metric_ is fitted[1].estimator.metric_
+    metric = clone(QUICK).set_params(cv=folds).fit(X, y)
+    np.testing.assert_array_equal(
+        metric.feature_weights_, fitted[0].estimator.metric_.feature_weights_
+    )
+    Z = metric.transform(X)
+    pipe = pc.PolychotomyClassifier(
+        pc.LSSVM(**metric.parameters_for(pc.LSSVM())), "one_vs_rest", "none", "shrunk_soft_max"
+    )
+    wanted = pipe.set_params(cv=folds).fit_out_of_fold(Z, y)
+    np.testing.assert_allclose(fitted[0].out_of_fold, wanted, atol=1e-10)
+
+
+def test_members_that_hold_out_no_rows_are_refitted():
+    plain = BoostedTrees(5)
+    p = pc.PolychotomyPool([("trees", plain)])._fit_members(X, y, None)[0][0].out_of_fold
+    for train, test in FoldRows(X, y, np.arange(len(y)), None).stratified():
+        wanted = clone(plain).fit(X[train], y[train]).predict_proba(X[test])
+        np.testing.assert_array_equal(p[test], wanted)

@@ -362,7 +362,10 @@ def _least_squares(conditions: Conditions) -> Any:
 
 def _multinomial(conditions: Conditions) -> Any:
     return KernelMultinomialRegression(
-        landmarks=FEW_LANDMARKS, random_state=conditions.random_state, n_jobs=conditions.n_jobs
+        landmarks=FEW_LANDMARKS,
+        cv=conditions.splits(5) or 5,
+        random_state=conditions.random_state,
+        n_jobs=conditions.n_jobs,
     )
 
 

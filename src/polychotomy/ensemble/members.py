@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from joblib import hash as hash_of
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
@@ -71,15 +72,15 @@ def fit_members(members: list[tuple[str, Any]], rows: Rows) -> list[Member]:
     """
     metrics: dict[str, tuple[LearnedMetric, float]] = {}
     with single_threaded_blas():
-        return [_fit_member(name, clone(estimator), rows, metrics) for name, estimator in members]
+        return [_fit_member(name, estimator, rows, metrics) for name, estimator in members]
 
 
 def metric_key(estimator: Any) -> str | None:
     """Return a key that is equal for members with equal metrics; None without a metric."""
     if not isinstance(estimator, MetricClassifier):
         return None
-    metric = LearnedMetric() if estimator.metric is None else estimator.metric
-    return f"{type(metric).__qualname__} {sorted(metric.get_params().items())}"
+    metric = estimator.unfitted_metric()
+    return f"{type(metric).__qualname__} {hash_of(metric.get_params())}"
 
 
 def member_probabilities(estimator: Any, X: Any, classes: NDArray[Any], name: str) -> FloatArray:
@@ -89,12 +90,14 @@ def member_probabilities(estimator: Any, X: Any, classes: NDArray[Any], name: st
 
 
 def _fit_member(
-    name: str, estimator: Any, rows: Rows, metrics: dict[str, tuple[LearnedMetric, float]]
+    name: str, unfitted: Any, rows: Rows, metrics: dict[str, tuple[LearnedMetric, float]]
 ) -> Member:
-    start = perf_counter()
+    start, estimator = perf_counter(), clone(unfitted)
     p: FloatArray | None
     if hasattr(last_step(estimator), "fit_out_of_fold"):
         p = _fit_own(estimator, rows.X, rows, metrics)
+        if p is None and rows.splits:
+            p = _cross_fitted(name, unfitted, rows)
     else:
         _fit(name, estimator, rows.X, rows.y, rows.weights)
         if rows.any_row and getattr(estimator, "oob_decision_function_", None) is not None:
@@ -112,6 +115,9 @@ def _fit_own(
 ) -> FloatArray | None:
     """Fit a classifier of this library, which returns its out-of-fold probabilities itself.
 
+    It holds out the folds of the pool, unless any rows may be held out: then it has folds of its
+    own, or a formula for leaving out one row after another.
+
     Note: the steps of a pipeline are fitted one by one. `Pipeline.fit` does not return the result
     of the last step, and with metadata routing it refuses weights that its steps accept.
     """
@@ -120,6 +126,8 @@ def _fit_own(
             if step is not None and step != "passthrough":
                 X = step.fit(X, rows.y, **_weights_for(step, rows.weights)).transform(X)
         return _fit_own(estimator.steps[-1][1], X, rows, metrics)
+    if not rows.any_row and takes_folds(estimator):
+        estimator.set_params(cv=rows.splits)
     shared = {}
     if isinstance(estimator, MetricClassifier):
         shared["metric"] = _metric_of(estimator, X, rows, metrics)
@@ -139,10 +147,15 @@ def _metric_of(
     assert key is not None
     if key not in metrics:
         start = perf_counter()
-        metric = LearnedMetric() if estimator.metric is None else clone(estimator.metric)
-        metric.fit(X, rows.y, rows.weights)
+        metric = estimator.unfitted_metric().fit(X, rows.y, rows.weights)
         metrics[key] = metric, perf_counter() - start
     return metrics[key][0]
+
+
+def takes_folds(estimator: Any) -> bool:
+    """Whether a classifier has folds, and no fitted machines instead."""
+    params = estimator.get_params(deep=False)
+    return "cv" in params and not (isinstance(params["cv"], str) and params["cv"] == "prefit")
 
 
 def is_pipeline(estimator: Any) -> bool:

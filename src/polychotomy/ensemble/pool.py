@@ -93,7 +93,9 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     cv : int, splitter or iterable, default=5
         The folds for the out-of-fold probabilities of members from other libraries, and of the
         default members that need folds. Every row must be tested exactly once. A number means
-        stratified folds by content, as in `PolychotomyClassifier`.
+        stratified folds by content, as in `PolychotomyClassifier`. A splitter or an iterable, for
+        rows that are alike in groups or change with time, holds for all members: those of this
+        library take it in place of their own `cv`, and for their metric.
     n_jobs : int, default=None
         How many members are fitted at once. Members that share a metric count as one.
     random_state : int, RandomState or None, default=None
@@ -132,10 +134,11 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    A method of this library. Out-of-fold probabilities come from leave-one-out formulas for the
-    LS-SVMs, from the search for C for the other kernel machines, from out-of-bag rows for forests
-    with ``oob_score=True`` (unless `cv` is a splitter), and from refits by fold for all other
-    members. So groups of nearly equal rows make LS-SVMs seem better than they are.
+    A method of this library. If `cv` is a number, out-of-fold probabilities come from leave-one-out
+    formulas for the LS-SVMs and their metrics, from the search for C for the other kernel machines,
+    from out-of-bag rows for forests with ``oob_score=True``, and from refits by fold for all other
+    members. Then groups of nearly equal rows make the pool seem better than it is. With the groups'
+    folds as `cv`, they are held out as a whole everywhere.
 
     Examples
     --------
