@@ -24,10 +24,11 @@ from polychotomy.core.empirical_bayes import fit_shrunk
 from polychotomy.core.math import softmax
 from polychotomy.ensemble.boosted_trees import BoostedTrees
 from polychotomy.ensemble.fold_mean import FoldMean
+from polychotomy.ensemble.member_seconds import expected_seconds
 from polychotomy.ensemble.members import Rows, fit_members
 from polychotomy.ensemble.pool import (
+    boosted_trees,
     default_members,
-    expected_seconds,
     expected_total,
     ls_members,
     randomised_trees,
@@ -40,6 +41,7 @@ from polychotomy.ensemble.pooling import (
     log_linear_model,
     mixture_weights,
 )
+from polychotomy.machines import guessed_seconds
 from polychotomy.pipe.folds import FoldRows
 
 ALL_X, ALL_y = load_wine(return_X_y=True)
@@ -227,8 +229,42 @@ def test_trees_of_many_rows_see_some_of_them():
     assert not some.estimator.bootstrap
     assert (many.bootstrap, many.max_samples) == (True, 10_000)
     # Forests that are fitted once are not taken for six fits.
-    costs = [expected_seconds(one, 6_000) for one in (many, RandomForestClassifier())]
+    forests = RandomForestClassifier(oob_score=True), RandomForestClassifier()
+    costs = [expected_seconds(one, 6_000, 10) for one in forests]
     assert costs[0] == pytest.approx(costs[1] / 6.0)
+    assert costs[1] == pytest.approx(guessed_seconds(6_000))
+
+
+def test_the_time_of_trees_grows_with_inputs_classes_and_folds():
+    trees, boosting = randomised_trees(3_000), boosted_trees()
+    many = randomised_trees(20_000)
+    for one in (trees, many, boosting, make_pipeline(StandardScaler(), boosting)):
+        seconds = [expected_seconds(one, 3_000, n, 3) for n in (10, 100, 1_000)]
+        assert 8.0 < seconds[1] / seconds[0] < 10.1
+        assert 8.0 < seconds[2] / seconds[1] < 10.1
+    # A class each has a score, two classes share one; with much work there are fewer rounds.
+    two, three, ten = (expected_seconds(boosting, 3_000, 10, n) - 0.1 for n in (2, 3, 10))
+    assert (three, ten) == (pytest.approx(3.0 * two), pytest.approx(10.0 * two))
+    much = expected_seconds(boosting, 50_000, 1_000, 10) - 0.1
+    least = expected_seconds(boosting, 50_000, 1_000, 2) - 0.1
+    assert much == pytest.approx(10.0 * 20 / 80 * least)
+    for cv, folds in ((10, 10), (StratifiedKFold(3), 3), ([((), ())] * 4, 4), (iter(()), 5)):
+        ours = expected_seconds(boosted_trees(cv), 3_000, 10) - 0.1
+        assert ours == pytest.approx(folds / 5.0 * (expected_seconds(boosting, 3_000, 10) - 0.1))
+    one = expected_seconds(BoostedTrees(60), 3_000, 10) - 0.1
+    assert one < 0.2 * expected_seconds(boosting, 3_000, 10)
+    assert expected_seconds(FoldMean(GaussianNB()), 3_000, 10) == pytest.approx(
+        5.0 / 6.0 * guessed_seconds(3_000)
+    )
+
+
+def test_a_budget_counts_inputs_and_classes():
+    members = default_members(n_rows=3_000)
+    others = [pair for pair in members if pair[0] != "boosting"]
+    for shape in ((3_000, 1_000, 3), (3_000, 100, 50)):
+        limit = expected_total(others, *shape)
+        assert within_budget(members, limit, *shape) == others
+        assert within_budget(members, limit, 3_000, 10, 3) == members
 
 
 def test_default_trees_and_boosting_take_the_folds_of_the_pool():
