@@ -544,3 +544,20 @@ def test_members_that_hold_out_no_rows_are_refitted():
     for train, test in FoldRows(X, y, np.arange(len(y)), None).stratified():
         wanted = clone(plain).fit(X[train], y[train]).predict_proba(X[test])
         np.testing.assert_array_equal(p[test], wanted)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast:RuntimeWarning")
+def test_numbers_that_trees_do_not_take_are_named():
+    sentence = r"The member 'forest' failed, and column 2 of X .* has numbers above 3\.4e\+38"
+    large = X.copy()
+    large[5, 2] = -1e39
+    for forest in (RandomForestClassifier(2), FoldMean(RandomForestClassifier(2))):
+        pool = pc.PolychotomyPool([BAYES, ("forest", forest)])
+        with pytest.raises(ValueError, match=sentence):
+            pool.fit(large, y)
+        pool.fit(X, y)
+        with pytest.raises(ValueError, match=sentence):
+            pool.predict_proba(large)
+    assert pc.PolychotomyPool([("boosting", BoostedTrees(2))]).fit(large, y).nll_ > 0.0
+    with pytest.raises(ValueError, match="n_estimators"):
+        pc.PolychotomyPool([("forest", RandomForestClassifier(-1))]).fit(X, y)

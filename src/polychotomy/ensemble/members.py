@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -19,6 +21,9 @@ from ..core.types import FloatArray, IntArray
 from ..pipe.folds import Splits
 from .metric import LearnedMetric
 from .metric_classifier import MetricClassifier
+
+# The largest number of single precision.
+LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -93,17 +98,17 @@ def _fit_member(
     name: str, unfitted: Any, rows: Rows, metrics: dict[str, tuple[LearnedMetric, float]]
 ) -> Member:
     start, estimator = perf_counter(), clone(unfitted)
-    p: FloatArray | None
-    if hasattr(last_step(estimator), "fit_out_of_fold"):
-        p = _fit_own(estimator, rows.X, rows, metrics)
-        if p is None and rows.splits:
-            p = _cross_fitted(name, unfitted, rows)
-    else:
-        _fit(name, estimator, rows.X, rows.y, rows.weights)
-        if rows.any_row and getattr(estimator, "oob_decision_function_", None) is not None:
-            p = _out_of_bag(estimator, rows)
+    p: FloatArray | None = None
+    with numbers_in_range(name, rows.X):
+        if hasattr(last_step(estimator), "fit_out_of_fold"):
+            p = _fit_own(estimator, rows.X, rows, metrics)
+            refitted = unfitted  # without folds of all rows
         else:
-            p = _cross_fitted(name, estimator, rows) if rows.splits else None
+            refitted = _fit(name, estimator, rows.X, rows.y, rows.weights)
+            if rows.any_row and getattr(estimator, "oob_decision_function_", None) is not None:
+                p = _out_of_bag(estimator, rows)
+        if p is None and rows.splits:
+            p = _cross_fitted(name, refitted, rows)
     if p is None:
         # No class has two rows, so no row can be held out.
         p = member_probabilities(estimator, rows.X[rows.used], rows.classes, name)
@@ -150,6 +155,26 @@ def _metric_of(
         metric = estimator.unfitted_metric().fit(X, rows.y, rows.weights)
         metrics[key] = metric, perf_counter() - start
     return metrics[key][0]
+
+
+@contextmanager
+def numbers_in_range(name: str, X: Any) -> Iterator[None]:
+    """Name the column if a member fails at numbers that single precision does not have.
+
+    Note: such numbers are not refused beforehand, because most members take them. Trees of
+    scikit-learn do not, and their message names neither the member nor the column.
+    """
+    try:
+        yield
+    except ValueError as error:
+        large = np.flatnonzero(np.abs(X).max(axis=0, initial=0.0) > LARGEST_SINGLE)
+        if not len(large):
+            raise
+        raise ValueError(
+            f"The member {name!r} failed, and column {large[0]} of X (the first is 0) has numbers "
+            f"above {LARGEST_SINGLE:.1e}, which trees of scikit-learn do not take. Divide the "
+            "column by a constant, or give members without such trees."
+        ) from error
 
 
 def takes_folds(estimator: Any) -> bool:

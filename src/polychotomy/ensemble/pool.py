@@ -32,7 +32,14 @@ from ..tuning.search import TwoStepSearchCV
 from .boosted_trees import BoostedTrees
 from .fold_mean import FoldMean
 from .member_seconds import TYPICAL_CLASSES, expected_seconds
-from .members import Member, Rows, fit_members, member_probabilities, metric_key
+from .members import (
+    Member,
+    Rows,
+    fit_members,
+    member_probabilities,
+    metric_key,
+    numbers_in_range,
+)
 from .metric import LearnedMetric
 from .metric_classifier import LANDMARKS, MetricClassifier
 from .pooling import (
@@ -309,15 +316,12 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "weights_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        p = np.stack(
-            [
-                self.temperings_[name].transform(
-                    member_probabilities(member, X, self.classes_, name)
-                )
-                for name, member in self.members_.items()
-            ]
-        )
-        return self._together(p)
+        found = []
+        for name, member in self.members_.items():
+            with numbers_in_range(name, X):
+                p = member_probabilities(member, X, self.classes_, name)
+            found.append(self.temperings_[name].transform(p))
+        return self._together(np.stack(found))
 
     def check_state(self, sizes: Sizes) -> None:
         """Check that every member has a weight and the classes and inputs of the pool."""
