@@ -372,7 +372,7 @@ def _multinomial(conditions: Conditions) -> Any:
 def _pools() -> Iterable[Candidate]:
     """Yield the pools of several pipes."""
     words = {
-        "POOL": "pool of LS-SVM, kernel logistic, SVM",
+        "POOL": "pool of kernel machines, trees if many rows",
         "LS2": "pool of two LS-SVMs",
         "END_KLR": "kernel logistic, ten random nested dichotomies",
     }
