@@ -9,6 +9,7 @@ from scipy.special import log_softmax, ndtri
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
+from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 
 import polychotomy as pc
@@ -25,9 +26,11 @@ from polychotomy.ensemble.metric_rounds import (
 )
 from polychotomy.ensemble.views import learn_view
 from polychotomy.kernels import Gaussian, Laplacian
+from polychotomy.machines.lssvm.folds_out import Folds, FoldsOutPath
 from polychotomy.machines.lssvm.solve import factorise
 from polychotomy.machines.lssvm.tridiagonal import leave_one_out, tridiagonalise, with_targets
 from polychotomy.machines.lssvm.unit_out import UnitOutPath
+from polychotomy.pipe.folds import FoldRows
 
 X, y = load_iris(return_X_y=True)
 SMALL_X, SMALL_y = X[::3], y[::3]
@@ -83,6 +86,57 @@ def test_scores_and_fits_agree_with_the_other_solvers(problem):
     np.testing.assert_allclose(fit.biases, wanted.biases, atol=1e-10)
 
 
+def refitted(gram, targets, weights, folds, gamma):
+    """Return the score of every row by a fit to the training part of its fold."""
+    scores = np.empty(targets.shape)
+    for trained, tested in zip(*folds, strict=True):
+        fit = solve(gram[np.ix_(trained, trained)], targets[trained], gamma, weights[trained])
+        scores[tested] = fit.scores(gram[np.ix_(tested, trained)])
+    return scores
+
+
+def some_folds(fold, n_folds, *, apart=()):
+    """Return folds by their numbers; the rows `apart` are in no training part but the last."""
+    tested = np.arange(n_folds)[:, None] == fold
+    trained = ~tested
+    trained[:-1, list(apart)] = False
+    return Folds(trained, tested)
+
+
+@pytest.mark.parametrize("gamma", [0.03, 1.0, 300.0, 1e6])
+@pytest.mark.parametrize("weight", [1.0, 1e-9])
+def test_scores_without_folds_are_those_of_refits(problem, gamma, weight):
+    gram, targets = problem
+    weights = np.array([1, 2, 3, 1, 0.5, 1, 2.5, 1, 1, 4, 1, weight], dtype=float)
+    folds = some_folds(np.arange(12) % 3, 3, apart=(0, 7))
+    path = FoldsOutPath(gram, targets, weights, folds)
+    scores = path.scores(gamma)
+    wanted = refitted(gram, targets, weights, folds, gamma)
+    np.testing.assert_allclose(scores, wanted, rtol=1e-9, atol=1e-9)
+    for n_scored in (1, 5, 12):
+        some = FoldsOutPath(gram, targets, weights, folds, n_scored).scores(gamma)
+        np.testing.assert_allclose(some, wanted[-n_scored:], rtol=1e-9, atol=1e-9)
+    # The fit of all rows is the same, whether its scores are known or not.
+    for other in (UnitOutPath(gram, targets, weights), path):
+        fit = solve(gram, targets, gamma, weights)
+        np.testing.assert_allclose(other.fit(gamma).coefficients, fit.coefficients, rtol=1e-6)
+        np.testing.assert_allclose(other.fit(gamma).biases, fit.biases, rtol=1e-8)
+
+
+def test_folds_of_one_row_leave_one_out(problem):
+    gram, targets = problem
+    single = some_folds(np.arange(12), 12)
+    scores = FoldsOutPath(gram, targets, None, single).scores(10.0)
+    np.testing.assert_allclose(scores, UnitOutPath(gram, targets).scores(10.0), atol=1e-9)
+
+
+def test_without_rows_to_train_on_the_score_is_the_mean_target(problem):
+    gram, targets = problem
+    weights = np.arange(1.0, 13.0)
+    scores = FoldsOutPath(gram, targets, weights, some_folds(np.zeros(12), 1)).scores(1.0)
+    np.testing.assert_allclose(scores, np.tile(weights @ targets / 78.0, (12, 1)), atol=1e-9)
+
+
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), kernel=st.sampled_from(KERNELS))
 def test_slopes_are_those_of_finite_differences(seed, kernel):
@@ -106,16 +160,18 @@ def test_slopes_are_those_of_finite_differences(seed, kernel):
         )
 
 
+@pytest.mark.parametrize("by_folds", [False, True])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_the_likelihood_is_that_of_leave_one_out_scores_in_the_metric(kernel):
-    metric = pc.LearnedMetric(kernel).fit(SMALL_X, SMALL_y)
+def test_the_likelihood_is_that_of_refits_in_the_metric(kernel, by_folds):
+    rows = np.arange(len(SMALL_y))
+    fold = rows // 3 % 5 if by_folds else rows
+    splits = [(rows[fold != number], rows[fold == number]) for number in np.unique(fold)]
+    cv = splits if by_folds else "leave_one_out"
+    metric = pc.LearnedMetric(kernel, cv=cv).fit(SMALL_X, SMALL_y)
     Z = metric.transform(SMALL_X)
     gram, targets = plain_gram(kernel, Z, Z), np.where(SMALL_y[:, None] == np.arange(3), 1.0, -1.0)
-    rows, scores = np.arange(len(Z)), np.empty(targets.shape)
-    for row in rows:
-        kept = rows != row
-        fit = solve(gram[np.ix_(kept, kept)], targets[kept], metric.C_)
-        scores[row] = fit.scores(gram[[row]][:, kept])[0]
+    folds = some_folds(fold, len(splits))
+    scores = refitted(gram, targets, np.ones(len(Z)), folds, metric.C_)
 
     def nll(theta):
         return -log_softmax(theta[0] * scores + theta[1:], axis=1)[rows, SMALL_y].sum()
@@ -270,6 +326,55 @@ def test_weights_are_learned_on_some_rows_and_the_width_on_all(monkeypatch):
     assert metric.history_[-1]["nll"] == metric.nll_
 
 
+def test_folds_of_all_rows_hold_for_those_that_are_used(monkeypatch):
+    monkeypatch.setattr("polychotomy.ensemble.metric.ROWS_FOR_VIEWS", 30)
+    monkeypatch.setattr("polychotomy.ensemble.metric.ROWS_FOR_ROUNDS", 40)
+    weights = np.where(np.arange(150) % 8, 1.0 + np.arange(150) % 2, 0.0)
+    splits = list(GroupKFold(4).split(X, y, np.arange(150) // 6))
+    metric = pc.LearnedMetric(max_rows=60, cv=splits).fit(X, y, weights)
+    used = chosen_rows(y, weights, 60)
+    fold = np.argmax([np.isin(used, test) for _, test in splits], axis=0)
+    Z = metric.transform(X[used])
+    gram, targets = plain_gram("rbf", Z, Z), np.where(y[used][:, None] == np.arange(3), 1.0, -1.0)
+    scores = refitted(gram, targets, weights[used], some_folds(fold, 4), metric.C_)
+    judged = chosen_rows(y[used], weights[used], 40)
+    judge = Judge("rbf", Z[judged], y[used][judged], weights[used][judged])
+    assert metric.nll_ == pytest.approx(judge.nll(scores[judged], np.zeros(4))[0], rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:Classes 0 and 1 have fewer rows:UserWarning")
+def test_a_number_of_folds_means_those_by_content():
+    rows = np.arange(len(SMALL_y))
+    splits = FoldRows(SMALL_X, SMALL_y, rows, None).stratified(4)
+    numbered, given = (pc.LearnedMetric(cv=cv).fit(SMALL_X, SMALL_y) for cv in (4, splits))
+    np.testing.assert_array_equal(numbered.transform(X), given.transform(X))
+    two = pc.LearnedMetric(rounds=0, cv=5).fit(X[[0, 99]], y[[0, 99]])
+    assert np.isfinite(two.transform(X)).all()
+
+
+def test_folds_of_a_metric_classifier_are_those_of_both():
+    splits = list(GroupKFold(4).split(SMALL_X, SMALL_y, np.arange(50) // 2))
+    clf = pc.MetricClassifier(cv=splits)
+    p = clf.fit_out_of_fold(SMALL_X, SMALL_y)
+    metric = pc.LearnedMetric(cv=splits).fit(SMALL_X, SMALL_y)
+    Z = metric.transform(SMALL_X)
+    np.testing.assert_array_equal(clf.metric_.transform(SMALL_X), Z)
+    machine = pc.LSSVM(**metric.parameters_for(pc.LSSVM()))
+    pipe = pc.PolychotomyClassifier(machine, "one_vs_rest", "none", "shrunk_soft_max", cv=splits)
+    np.testing.assert_allclose(p, pipe.fit_out_of_fold(Z, SMALL_y), atol=1e-10)
+
+
+def test_single_precision_of_folds_is_close_to_double(monkeypatch, problem):
+    gram, targets = problem
+    folds = some_folds(np.arange(12) % 4, 4)
+    wanted = {gamma: FoldsOutPath(gram, targets, None, folds).scores(gamma) for gamma in (0.1, 30)}
+    monkeypatch.setattr("polychotomy.machines.lssvm.solve.MOST_ROWS_IN_DOUBLE", 5)
+    for gamma, scores in wanted.items():
+        single = FoldsOutPath(gram, targets, None, folds)
+        np.testing.assert_allclose(single.scores(gamma), scores, atol=2e-4)
+        assert not np.array_equal(single.scores(gamma), scores)
+
+
 def test_single_precision_is_close_to_double(monkeypatch, problem):
     gram, targets = problem
     wanted = UnitOutPath(gram, targets)
@@ -327,6 +432,9 @@ def test_hard_rows_are_no_problem():
         ({"rounds": -1}, "rounds must be a whole number of at least 0"),
         ({"rounds": 1.5}, "rounds must be a whole number"),
         ({"max_rows": 1}, "max_rows must be a whole number of at least 2"),
+        ({"cv": "prefit"}, "Unknown cv 'prefit'"),
+        ({"cv": 1}, "cv must be at least 2 folds"),
+        ({"cv": [(np.arange(100), np.arange(100, 150))]}, "cv must test every row exactly once"),
     ],
 )
 def test_bad_parameters_are_refused(options, sentence):

@@ -9,6 +9,7 @@ from sklearn.datasets import load_wine, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
+from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -59,16 +60,22 @@ def test_C_is_the_best_on_a_held_out_fifth():
     np.testing.assert_allclose(clf.predict_proba(many), alone.predict_proba(many), atol=1e-3)
 
 
+@pytest.mark.parametrize("cv", [5, 3, "groups"])
 @pytest.mark.parametrize("weights", [None, np.where(np.arange(len(Y)) % 7, WEIGHTS, 0.0)])
-def test_out_of_fold_probabilities_are_those_of_refits(weights):
-    clf = Machine(C=3.0, gamma=0.05, landmarks=15, tol=1e-6)
+def test_out_of_fold_probabilities_are_those_of_refits(weights, cv):
+    used = np.arange(len(Y)) if weights is None else np.flatnonzero(weights)
+    if cv == "groups":
+        folds = cv = list(GroupKFold(4).split(X, NOISY, np.arange(len(Y)) // 5))
+    else:
+        folds = FoldRows(X, NOISY, used, weights).stratified(cv)
+    clf = Machine(C=3.0, gamma=0.05, landmarks=15, tol=1e-6, cv=cv)
     p = clf.fit_out_of_fold(X, NOISY, weights)
     plain = Machine(C=3.0, gamma=0.05, landmarks=15, tol=1e-6).fit(X, NOISY, weights)
     np.testing.assert_array_equal(clf.predict_proba(X), plain.predict_proba(X))
-    used = np.arange(len(Y)) if weights is None else np.flatnonzero(weights)
     z, left = clf.landmarks_.features(X), np.full(len(Y), True)
     counts = np.ones(len(Y)) if weights is None else weights
-    for train, test in FoldRows(X, NOISY, used, weights).stratified():
+    for train, test in folds:
+        train, test = (rows[np.isin(rows, used)] for rows in (train, test))
         peer = LogisticRegression(C=3.0, solver="newton-cg", tol=1e-10, max_iter=1000)
         peer.fit(z[train], NOISY[train], counts[train])
         place = np.searchsorted(used, test)
@@ -76,6 +83,18 @@ def test_out_of_fold_probabilities_are_those_of_refits(weights):
         left[test] = False
     assert not left[used].any()
     assert len(p) == len(used)
+
+
+@pytest.mark.parametrize("rows_for_C", [300, 20_000])
+def test_C_is_the_best_on_the_first_fold_that_is_given(rows_for_C, monkeypatch):
+    monkeypatch.setattr("polychotomy.multinomial.ROWS_FOR_C", rows_for_C)
+    monkeypatch.setattr("polychotomy.multinomial.ROWS_FOR_C_A_LANDMARK", 1)
+    # Ten copies of every row, whose class has nothing to do with them.
+    copied, of_copies = np.repeat(MANY[:60], 10, axis=0), np.repeat(np.arange(60) % 2, 10)
+    groups = np.repeat(np.arange(60), 10)
+    folds = list(GroupKFold(3).split(copied, of_copies, groups))
+    assert Machine(landmarks=60, gamma=0.3).fit(copied, of_copies).C_ >= 100.0
+    assert Machine(landmarks=60, gamma=0.3, cv=folds).fit(copied, of_copies).C_ <= 0.1
 
 
 def test_without_two_rows_of_a_class_none_are_out_of_fold():
@@ -112,7 +131,8 @@ def test_every_kernel_dense_and_sparse_survives_a_file(kernel):
 
 
 def test_wrong_parameters_are_refused():
-    for wrong in ({"C": "best"}, {"C": 0.0}, {"landmarks": 0}, {"landmarks": None}, {"tol": 0.0}):
+    wrongs = {"C": ["best", 0.0], "landmarks": [0, None], "tol": [0.0], "cv": [1, "all"]}
+    for wrong in ({name: value} for name, values in wrongs.items() for value in values):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             Machine(**wrong).fit(X, Y)
     with pytest.raises(ValueError, match="precomputed"):

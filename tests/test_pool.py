@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import load_wine
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
@@ -22,10 +22,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import polychotomy as pc
 from polychotomy.core.empirical_bayes import fit_shrunk
 from polychotomy.core.math import softmax
+from polychotomy.ensemble.boosted_trees import BoostedTrees
+from polychotomy.ensemble.fold_mean import FoldMean
+from polychotomy.ensemble.member_seconds import expected_seconds
 from polychotomy.ensemble.members import Rows, fit_members
 from polychotomy.ensemble.pool import (
+    boosted_trees,
     default_members,
-    expected_seconds,
     expected_total,
     ls_members,
     randomised_trees,
@@ -38,6 +41,8 @@ from polychotomy.ensemble.pooling import (
     log_linear_model,
     mixture_weights,
 )
+from polychotomy.machines import guessed_seconds
+from polychotomy.pipe.folds import FoldRows
 
 ALL_X, ALL_y = load_wine(return_X_y=True)
 X, y, NEW = ALL_X[::2, :6], ALL_y[::2], ALL_X[1::2, :6]
@@ -45,6 +50,7 @@ FIVE = ("ls gaussian", "ls laplacian", "logistic gaussian", "logistic laplacian"
 QUICK = pc.LearnedMetric(views=["standardised"], rounds=1)
 LS = ("ls", pc.MetricClassifier(metric=QUICK))
 BAYES = ("bayes", GaussianNB())
+LSS, LOO = ("rbf", "laplacian"), "leave_one_out"
 
 
 def rows_of(X, y, weights=None):
@@ -170,6 +176,15 @@ def test_a_metric_is_learned_once_for_all_who_share_it():
     assert fitted["ls"].metric_ is fitted["logistic"].metric_
 
 
+def test_a_metric_in_a_pipeline_is_learned_on_the_inputs_that_it_gets():
+    member = make_pipeline(StandardScaler(), LS[1])
+    pool = pc.PolychotomyPool([("scaled", member)]).fit(X, y)
+    alone = clone(member).fit(X, y)
+    np.testing.assert_array_equal(
+        pool.members_["scaled"].predict_proba(NEW), alone.predict_proba(NEW)
+    )
+
+
 def test_a_bad_member_gets_little_weight():
     good = pc.PolychotomyPool([LS, ("prior", LogisticRegression(C=1e-12))]).fit(X, y)
     assert good.weights_["prior"] < 0.15
@@ -231,8 +246,42 @@ def test_trees_of_many_rows_see_some_of_them():
     assert not some.estimator.bootstrap
     assert (many.bootstrap, many.max_samples) == (True, 10_000)
     # Forests that are fitted once are not taken for six fits.
-    costs = [expected_seconds(one, 6_000) for one in (many, RandomForestClassifier())]
+    forests = RandomForestClassifier(oob_score=True), RandomForestClassifier()
+    costs = [expected_seconds(one, 6_000, 10) for one in forests]
     assert costs[0] == pytest.approx(costs[1] / 6.0)
+    assert costs[1] == pytest.approx(guessed_seconds(6_000))
+
+
+def test_the_time_of_trees_grows_with_inputs_classes_and_folds():
+    trees, boosting = randomised_trees(3_000), boosted_trees()
+    many = randomised_trees(20_000)
+    for one in (trees, many, boosting, make_pipeline(StandardScaler(), boosting)):
+        seconds = [expected_seconds(one, 3_000, n, 3) for n in (10, 100, 1_000)]
+        assert 8.0 < seconds[1] / seconds[0] < 10.1
+        assert 8.0 < seconds[2] / seconds[1] < 10.1
+    # A class each has a score, two classes share one; with much work there are fewer rounds.
+    two, three, ten = (expected_seconds(boosting, 3_000, 10, n) - 0.1 for n in (2, 3, 10))
+    assert (three, ten) == (pytest.approx(3.0 * two), pytest.approx(10.0 * two))
+    much = expected_seconds(boosting, 50_000, 1_000, 10) - 0.1
+    least = expected_seconds(boosting, 50_000, 1_000, 2) - 0.1
+    assert much == pytest.approx(10.0 * 20 / 80 * least)
+    for cv, folds in ((10, 10), (StratifiedKFold(3), 3), ([((), ())] * 4, 4), (iter(()), 5)):
+        ours = expected_seconds(boosted_trees(cv), 3_000, 10) - 0.1
+        assert ours == pytest.approx(folds / 5.0 * (expected_seconds(boosting, 3_000, 10) - 0.1))
+    one = expected_seconds(BoostedTrees(60), 3_000, 10) - 0.1
+    assert one < 0.2 * expected_seconds(boosting, 3_000, 10)
+    assert expected_seconds(FoldMean(GaussianNB()), 3_000, 10) == pytest.approx(
+        5.0 / 6.0 * guessed_seconds(3_000)
+    )
+
+
+def test_a_budget_counts_inputs_and_classes():
+    members = default_members(n_rows=3_000)
+    others = [pair for pair in members if pair[0] != "boosting"]
+    for shape in ((3_000, 1_000, 3), (3_000, 100, 50)):
+        limit = expected_total(others, *shape)
+        assert within_budget(members, limit, *shape) == others
+        assert within_budget(members, limit, 3_000, 10, 3) == members
 
 
 def test_default_trees_and_boosting_take_the_folds_of_the_pool():
@@ -398,9 +447,6 @@ def exact(C):
 
 
 EVEN = pc.LearnedMetric(views=["standardised"], rounds=0)
-# Leave-one-out leaves a row of weight 2 out as a whole, where two rows are left out one by one. A
-# pool is not to blame for what its members do, so its own are exact.
-NOT_REPETITIONS = {"check_sample_weight_equivalence_on_dense_data": "leave-one-out"}
 
 
 @pytest.mark.filterwarnings("ignore:Class.*fewer rows than the 5 folds:UserWarning")
@@ -410,9 +456,6 @@ NOT_REPETITIONS = {"check_sample_weight_equivalence_on_dense_data": "leave-one-o
         pc.MetricClassifier(metric=EVEN),
         pc.PolychotomyPool([("weak", exact(0.1)), ("strong", exact(10.0))]),
     ],
-    expected_failed_checks=lambda one: (
-        NOT_REPETITIONS if isinstance(one, pc.MetricClassifier) else {}
-    ),
 )
 def test_sklearn_checks(estimator, check):
     check(estimator)
@@ -467,3 +510,72 @@ def test_forests_are_fitted_by_folds_of_the_users_own():
         seen[name] = pc.PolychotomyPool([("forest", forest)], cv=cv).fit(inputs, labels)
     assert seen["numbered"].member_nll_["forest"] < 0.2
     assert seen["groups"].member_nll_["forest"] > 0.6
+
+
+def copies(n_groups, n_copies=10):
+    """Groups of nearly equal rows, with a class that has nothing to do with them."""
+    rng = np.random.default_rng(1)
+    groups = np.repeat(np.arange(n_groups), n_copies)
+    inputs = rng.normal(size=(n_groups, 3))[groups] + 1e-3 * rng.normal(size=(len(groups), 3))
+    labels = rng.permutation(np.arange(n_groups) % 2)[groups]
+    return inputs, labels, list(GroupKFold(5).split(inputs, labels, groups))
+
+
+def test_nobody_learns_from_rows_of_a_group_that_is_held_out():
+    inputs, labels, folds = copies(50)
+    forest = ExtraTreesClassifier(20, max_features=None, random_state=0)
+    members = [
+        *((f"ls {kernel}", pc.MetricClassifier(metric=pc.LearnedMetric(kernel))) for kernel in LSS),
+        ("multinomial", pc.MetricClassifier(pc.KernelMultinomialRegression(landmarks=100))),
+        ("leave one out", pc.PolychotomyClassifier(pc.LSSVM(), "one_vs_rest", "none", cv=LOO)),
+        ("inner", pc.PolychotomyPool([("ls", pc.MetricClassifier())])),
+        ("trees", FoldMean(forest)),
+        ("boosting", BoostedTrees(40, cv=5)),
+    ]
+    for cv, low, high in ((5, 0.0, 0.1), (folds, 0.5, 1.0)):
+        pool = pc.PolychotomyPool(members, cv=cv).fit(inputs, labels)
+        assert low <= min(pool.member_nll_.values())
+        assert max(pool.member_nll_.values()) < high
+        assert low <= pool.nll_ < high
+
+
+def test_out_of_fold_probabilities_by_the_folds_of_a_pool_are_those_of_refits():
+    folds = list(StratifiedKFold(4).split(X, y))
+    pool = pc.PolychotomyPool([("first", LS[1]), ("second", LS[1])], cv=folds)
+    fitted, _ = pool._fit_members(X, y, None)
+    assert fitted[0].estimator.metric_ is fitted[1].estimator.metric_
+    metric = clone(QUICK).set_params(cv=folds).fit(X, y)
+    np.testing.assert_array_equal(
+        metric.feature_weights_, fitted[0].estimator.metric_.feature_weights_
+    )
+    Z = metric.transform(X)
+    pipe = pc.PolychotomyClassifier(
+        pc.LSSVM(**metric.parameters_for(pc.LSSVM())), "one_vs_rest", "none", "shrunk_soft_max"
+    )
+    wanted = pipe.set_params(cv=folds).fit_out_of_fold(Z, y)
+    np.testing.assert_allclose(fitted[0].out_of_fold, wanted, atol=1e-10)
+
+
+def test_members_that_hold_out_no_rows_are_refitted():
+    plain = BoostedTrees(5)
+    p = pc.PolychotomyPool([("trees", plain)])._fit_members(X, y, None)[0][0].out_of_fold
+    for train, test in FoldRows(X, y, np.arange(len(y)), None).stratified():
+        wanted = clone(plain).fit(X[train], y[train]).predict_proba(X[test])
+        np.testing.assert_array_equal(p[test], wanted)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast:RuntimeWarning")
+def test_numbers_that_trees_do_not_take_are_named():
+    sentence = r"The member 'forest' failed, and column 2 of X .* has numbers above 3\.4e\+38"
+    large = X.copy()
+    large[5, 2] = -1e39
+    for forest in (RandomForestClassifier(2), FoldMean(RandomForestClassifier(2))):
+        pool = pc.PolychotomyPool([BAYES, ("forest", forest)])
+        with pytest.raises(ValueError, match=sentence):
+            pool.fit(large, y)
+        pool.fit(X, y)
+        with pytest.raises(ValueError, match=sentence):
+            pool.predict_proba(large)
+    assert pc.PolychotomyPool([("boosting", BoostedTrees(2))]).fit(large, y).nll_ > 0.0
+    with pytest.raises(ValueError, match="n_estimators"):
+        pc.PolychotomyPool([("forest", RandomForestClassifier(-1))]).fit(X, y)

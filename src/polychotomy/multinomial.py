@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy import iterable
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -33,8 +35,8 @@ from .machines.landmark_scores import (
     LandmarkScores,
     given_rows,
 )
-from .machines.parameters import Rule, number, one_of_these
-from .pipe.folds import FoldRows, Splits
+from .machines.parameters import Rule, number, one_of_these, whole
+from .pipe.folds import FoldRows, Splits, split_rows
 
 # The values of C that "held_out" tries.
 C_VALUES = tuple(10.0**power for power in range(-2, 4))
@@ -52,6 +54,11 @@ WORSE = 1e-3
 _RULES: Mapping[str, Rule] = {
     "C": one_of_these("held_out") | number(0.0),
     **LANDMARK_RULES,
+    "cv": whole(2)
+    | Rule(
+        "a splitter or an iterable of folds",
+        lambda value: not isinstance(value, str) and (hasattr(value, "split") or iterable(value)),
+    ),
     "memory_limit": MEMORY,
 }
 
@@ -71,8 +78,8 @@ class KernelMultinomialRegression(
     ----------
     C : "held_out" or float, default="held_out"
         The weight of the errors. "held_out" takes the power of ten from 0.01 to 1000 with the
-        smallest negative log-likelihood on a stratified fifth of the rows, and then trains on all.
-        It uses 20,000 rows, or 10 for each landmark, if there are more.
+        smallest negative log-likelihood on the first of the folds, and then trains on all rows. It
+        uses 20,000 rows, or 10 for each landmark, if there are more.
     kernel : {"rbf", "laplacian", "linear", "poly"} or callable, default="rbf"
         The kernel.
     sigma2 : float, default=None
@@ -92,6 +99,9 @@ class KernelMultinomialRegression(
         The typical remaining error of a score.
     max_iter : int, default=200
         The largest number of steps for a value of C.
+    cv : int, splitter or iterable, default=5
+        The folds for choosing C and for out-of-fold probabilities; every row must be tested exactly
+        once. A number means stratified folds by content, as in `PolychotomyClassifier`.
     memory_limit : float, default=None
         The memory in bytes for kernel columns, which are kept if they need at most half of it; by
         default half of the free memory. Above it they are computed in every pass.
@@ -118,7 +128,7 @@ class KernelMultinomialRegression(
     Notes
     -----
     With ``C="held_out"``, a row of weight 2 and two copies of it need not have the same answers:
-    the held-out fifth is drawn among the rows, and another fifth may prefer another C. With a given
+    the held-out fold is drawn among the rows, and another may prefer another C. With a given
     C they have.
 
     References
@@ -141,6 +151,8 @@ class KernelMultinomialRegression(
         "n_iter_": Whole(0),
     }
 
+    later_parameters: ClassVar[dict[str, Any]] = {"cv": 5}
+
     def __init__(
         self,
         C: str | float = "held_out",
@@ -154,6 +166,7 @@ class KernelMultinomialRegression(
         landmark_choice: str = "pivoted_cholesky",
         tol: float = 1e-2,
         max_iter: int = 200,
+        cv: Any = 5,
         memory_limit: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -168,6 +181,7 @@ class KernelMultinomialRegression(
         self.landmark_choice = landmark_choice
         self.tol = tol
         self.max_iter = max_iter
+        self.cv = cv
         self.memory_limit = memory_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -208,8 +222,8 @@ class KernelMultinomialRegression(
         Returns
         -------
         p : ndarray of shape (n_used_rows, n_classes) or None
-            For the rows of positive weight, by five stratified folds that share landmarks and C;
-            None if no class has two rows.
+            For the rows of positive weight, by the folds, which share landmarks and C; None if no
+            class has two rows.
         """
         with single_threaded_blas():
             problem, found = self._fit(X, y, sample_weight)
@@ -329,6 +343,9 @@ class _Problem:
         self.numbers, self.given_weights = given.numbers, given.weights
         self.rows, self.n_classes = given.rows, len(given.classes)
         self.scatter, self.mean = scatter_of(self.landmarks, self.X, self.rows, given.weights)
+        self.given_splits: Splits | None = None
+        if not isinstance(machine.cv, Integral):
+            self.given_splits = split_rows(machine.cv, self._fold_rows(), given.classes, {})
 
     @cached_property
     def passes(self) -> Passes:
@@ -348,8 +365,17 @@ class _Problem:
         return part
 
     def splits(self) -> Splits:
-        """Return five stratified folds of the rows."""
-        return FoldRows(self.X, self.numbers, self.rows, self.given_weights).stratified()
+        """Return the folds of the rows; those given have the rows of a sample that they had."""
+        if self.given_splits is None:
+            return self._fold_rows().stratified(self.machine.cv)
+        found = [
+            (train[np.isin(train, self.rows)], test[np.isin(test, self.rows)])
+            for train, test in self.given_splits
+        ]
+        return [(train, test) for train, test in found if len(train) and len(test)]
+
+    def _fold_rows(self) -> FoldRows:
+        return FoldRows(self.X, self.numbers, self.rows, self.given_weights)
 
     @property
     def total(self) -> float:

@@ -102,6 +102,40 @@ def test_the_model_file_knows_its_columns(commands, model):
     assert header["metadata"]["method"] == "PWC_PSVM"
 
 
+@pytest.fixture(scope="module")
+def copies(commands):
+    """A table of ten nearly equal rows of everyone, whose kinds have nothing to do with them."""
+    rng = np.random.default_rng(1)
+    who = np.repeat(np.arange(30), 10)
+    numbers = rng.normal(size=(30, 2))[who] + 1e-3 * rng.normal(size=(300, 2))
+    frame = pd.DataFrame(numbers, columns=["length", "weight"])
+    frame["who"] = [f"number {one}" for one in who]
+    frame["kind"] = rng.permutation(np.arange(30) % 2)[who]
+    frame.to_csv(commands.folder / "copies.csv", index=False)
+    return "copies.csv"
+
+
+def test_a_pool_learns_nothing_from_others_of_a_group(commands, copies):
+    losses = {}
+    for name, options in (("alone", ("--drop", "who")), ("groups", ("--groups", "who"))):
+        args = "-t", "kind", "-m", "LS2", "-o", f"{name}.model", *options
+        said = commands.run("fit", copies, *args)
+        assert said.code == 0, said.err
+        losses[name] = polychotomy.load(commands.folder / f"{name}.model")[-1].nll_
+    assert losses["alone"] < 0.05
+    assert losses["groups"] > 0.5
+
+
+def test_compared_methods_learn_nothing_from_others_of_a_group(commands, copies):
+    args = "-t", "kind", "--methods", "LS2,KMR", "--splits", "4", "--groups", "who", "--json"
+    said = commands.run("compare", copies, *args)
+    assert said.code == 0, said.err
+    found = {row["method"]: row["nll"] for row in json.loads(said.out)["ranking"]}
+    # A method that trusts what it has seen of a group is much worse than chance on other groups.
+    assert 0.5 < found["LS2"] < 2.0
+    assert 0.5 < found["KMR"] < 2.0
+
+
 def test_parquet_and_standard_streams(commands, model):
     wrote = commands.run("predict", model, "plain.csv", "-o", "answers.parquet", "--copy", "Farbe")
     assert wrote.code == 0

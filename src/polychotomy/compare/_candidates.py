@@ -362,14 +362,17 @@ def _least_squares(conditions: Conditions) -> Any:
 
 def _multinomial(conditions: Conditions) -> Any:
     return KernelMultinomialRegression(
-        landmarks=FEW_LANDMARKS, random_state=conditions.random_state, n_jobs=conditions.n_jobs
+        landmarks=FEW_LANDMARKS,
+        cv=conditions.splits(5) or 5,
+        random_state=conditions.random_state,
+        n_jobs=conditions.n_jobs,
     )
 
 
 def _pools() -> Iterable[Candidate]:
     """Yield the pools of several pipes."""
     words = {
-        "POOL": "pool of LS-SVM, kernel logistic, SVM",
+        "POOL": "pool of kernel machines and trees",
         "LS2": "pool of two LS-SVMs",
         "END_KLR": "kernel logistic, ten random nested dichotomies",
     }

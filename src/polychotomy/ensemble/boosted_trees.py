@@ -21,7 +21,7 @@ from ..core.types import FloatArray, IntArray
 from ..core.weights import class_numbers, refuse_mixed_labels, row_weights
 from ..machines.parameters import Rule, check_parameters, number, whole
 from ..native.trees import BinnedRows, Tree, answer_trees, binned, grow_tree
-from ..pipe.folds import FoldRows, Splits, split_rows
+from ..pipe.folds import FoldRows, Splits, n_folds, split_rows
 
 _RULES: dict[str, Rule] = {
     "n_rounds": whole(1),
@@ -34,6 +34,9 @@ _RULES: dict[str, Rule] = {
 PATIENCE = 20
 # With folds, there are fewer rounds where rows x inputs x scores x rounds would be more than this.
 MOST_WORK = 1e10
+# For estimating times: the rounds that folds typically take, and the seconds that the bins of a
+# leaf and a row take, for every input.
+TYPICAL_ROUNDS, SECONDS_OF_A_LEAF, SECONDS_OF_A_ROW = 80, 2.5e-6, 2e-9
 # A class that is missing in the training part of a fold counts as so many rows at the start.
 PART_OF_A_ROW = 0.5
 
@@ -206,6 +209,30 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         p /= len(self.roots_)
         return p
 
+    def seconds_for(self, n_rows: int, n_features: int, n_classes: int) -> float:
+        """Estimate how long fitting takes on one core.
+
+        Note: with a few thousand rows most of the time goes to the bins of the leaves, of which
+        every input has as many, and not to the rows. How many rounds it takes is only known
+        afterwards: 50 to 300 on most tables.
+
+        Parameters
+        ----------
+        n_rows, n_features, n_classes : int
+            What it is fitted to.
+
+        Returns
+        -------
+        seconds : float
+        """
+        n_scores = 1 if n_classes == 2 else n_classes
+        rounds, n_models = self.n_rounds, 1
+        if self.cv is not None:
+            rounds = min(TYPICAL_ROUNDS, self._most_rounds(n_rows * n_features * n_scores))
+            n_models = n_folds(self.cv)
+        of_an_input = SECONDS_OF_A_LEAF * self.max_leaf_nodes + SECONDS_OF_A_ROW * n_rows
+        return 0.1 + n_models * rounds * n_scores * n_features * of_an_input
+
     def check_state(self, sizes: Sizes) -> None:
         """Check that there is a score for every class, or one for two, and that trees end."""
         n_classes = len(self.classes_)
@@ -278,7 +305,7 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         work = len(numbers) * n_inputs * len(models[0].start)
         p = np.zeros((len(numbers), len(self.classes_)))
         best, best_nll, best_p = 0, np.inf, p
-        for rounds in range(1, 1 + max(1, min(self.n_rounds, int(MOST_WORK / work)))):
+        for rounds in range(1, 1 + self._most_rounds(work)):
             for model, test in zip(models, tests, strict=True):
                 model.grow(self)
                 p[test] = model.held_out()
@@ -288,6 +315,9 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
             elif rounds >= best + PATIENCE:
                 break
         return best, best_p
+
+    def _most_rounds(self, work: int) -> int:
+        return max(1, min(self.n_rounds, int(MOST_WORK / work)))
 
     def _keep(self, models: list[_Model], rounds: int) -> None:
         """Put the trees of these rounds of all models into one list of nodes."""

@@ -17,7 +17,8 @@ from ..core.registry import refuse_class, stored
 from ..core.state import INPUTS, Field, IsA, Labels, ListOf, Sizes, require
 from ..core.types import FloatArray
 from ..core.weights import class_numbers, refuse_mixed_labels, row_weights
-from ..pipe.folds import FoldRows, split_rows
+from ..pipe.folds import FoldRows, n_folds, split_rows
+from .member_seconds import seconds_of_a_fit
 from .members import member_probabilities, weights_for_fit
 
 NAME = "estimator"
@@ -147,6 +148,20 @@ class FoldMean(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, BaseEsti
             total += member_probabilities(model, X, self.classes_, NAME)
         total /= len(self.models_)
         return total
+
+    def seconds_for(self, n_rows: int, n_features: int, n_classes: int) -> float:
+        """Estimate how long fitting takes on one core: a fit for every fold.
+
+        Parameters
+        ----------
+        n_rows, n_features, n_classes : int
+            What it is fitted to.
+
+        Returns
+        -------
+        seconds : float
+        """
+        return n_folds(self.cv) * seconds_of_a_fit(self.estimator, n_rows, n_features, n_classes)
 
     def check_state(self, sizes: Sizes) -> None:
         """Check that there are copies, with probabilities of these classes and inputs."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from joblib import hash as hash_of
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
@@ -18,6 +21,9 @@ from ..core.types import FloatArray, IntArray
 from ..pipe.folds import Splits
 from .metric import LearnedMetric
 from .metric_classifier import MetricClassifier
+
+# The largest number of single precision.
+LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -75,15 +81,15 @@ def fit_members(members: list[tuple[str, Any]], rows: Rows) -> list[Member]:
     """
     metrics: dict[str, tuple[LearnedMetric, float]] = {}
     with single_threaded_blas():
-        return [_fit_member(name, clone(estimator), rows, metrics) for name, estimator in members]
+        return [_fit_member(name, estimator, rows, metrics) for name, estimator in members]
 
 
 def metric_key(estimator: Any) -> str | None:
     """Return a key that is equal for members with equal metrics; None without a metric."""
     if not isinstance(estimator, MetricClassifier):
         return None
-    metric = LearnedMetric() if estimator.metric is None else estimator.metric
-    return f"{type(metric).__qualname__} {sorted(metric.get_params().items())}"
+    metric = estimator.unfitted_metric()
+    return f"{type(metric).__qualname__} {hash_of(metric.get_params())}"
 
 
 def member_probabilities(estimator: Any, X: Any, classes: NDArray[Any], name: str) -> FloatArray:
@@ -93,18 +99,20 @@ def member_probabilities(estimator: Any, X: Any, classes: NDArray[Any], name: st
 
 
 def _fit_member(
-    name: str, estimator: Any, rows: Rows, metrics: dict[str, tuple[LearnedMetric, float]]
+    name: str, unfitted: Any, rows: Rows, metrics: dict[str, tuple[LearnedMetric, float]]
 ) -> Member:
-    start = perf_counter()
-    p: FloatArray | None
-    if hasattr(last_step(estimator), "fit_out_of_fold"):
-        p = _fit_own(estimator, rows.X, rows, metrics)
-    else:
-        _fit(name, estimator, rows.X, rows.y, rows.weights)
-        if rows.any_row and getattr(estimator, "oob_decision_function_", None) is not None:
-            p = _out_of_bag(estimator, rows)
+    start, estimator = perf_counter(), clone(unfitted)
+    p: FloatArray | None = None
+    with numbers_in_range(name, rows.X):
+        if hasattr(last_step(estimator), "fit_out_of_fold"):
+            p = _fit_own(estimator, rows.X, rows, metrics)
+            refitted = unfitted  # without folds of all rows
         else:
-            p = _cross_fitted(name, estimator, rows) if rows.splits else None
+            refitted = _fit(name, estimator, rows.X, rows.y, rows.weights)
+            if rows.any_row and getattr(estimator, "oob_decision_function_", None) is not None:
+                p = _out_of_bag(estimator, rows)
+        if p is None and rows.splits:
+            p = _cross_fitted(name, refitted, rows)
     if p is None:
         # No class has two rows, so no row can be held out.
         p = member_probabilities(estimator, rows.X[rows.used], rows.classes, name)
@@ -125,6 +133,9 @@ def _fit_own(
 ) -> FloatArray | None:
     """Fit a classifier of this library, which returns its out-of-fold probabilities itself.
 
+    It holds out the folds of the pool, unless any rows may be held out: then it has folds of its
+    own, or a formula for leaving out one row after another.
+
     Note: the steps of a pipeline are fitted one by one. `Pipeline.fit` does not return the result
     of the last step, and with metadata routing it refuses weights that its steps accept.
     """
@@ -133,26 +144,56 @@ def _fit_own(
             if step is not None and step != "passthrough":
                 X = step.fit(X, rows.y, **_weights_for(step, rows.weights)).transform(X)
         return _fit_own(estimator.steps[-1][1], X, rows, metrics)
+    if not rows.any_row and takes_folds(estimator):
+        estimator.set_params(cv=rows.splits)
     shared = {}
     if isinstance(estimator, MetricClassifier):
-        shared["metric"] = _metric_of(estimator, rows, metrics)
+        shared["metric"] = _metric_of(estimator, X, rows, metrics)
     p: FloatArray | None = estimator.fit_out_of_fold(X, rows.y, rows.weights, **shared)
     return p
 
 
 def _metric_of(
-    estimator: MetricClassifier, rows: Rows, metrics: dict[str, tuple[LearnedMetric, float]]
+    estimator: MetricClassifier,
+    X: Any,
+    rows: Rows,
+    metrics: dict[str, tuple[LearnedMetric, float]],
 ) -> LearnedMetric:
-    """Return the metric of a member; equal metrics are learned once."""
+    """Return the metric of a member, for inputs as it reads them; equal ones are learned once."""
     estimator.unfitted()
     key = metric_key(estimator)
     assert key is not None
     if key not in metrics:
         start = perf_counter()
-        metric = LearnedMetric() if estimator.metric is None else clone(estimator.metric)
-        metric.fit(rows.X, rows.y, rows.weights)
+        metric = estimator.unfitted_metric().fit(X, rows.y, rows.weights)
         metrics[key] = metric, perf_counter() - start
     return metrics[key][0]
+
+
+@contextmanager
+def numbers_in_range(name: str, X: Any) -> Iterator[None]:
+    """Name the column if a member fails at numbers that single precision does not have.
+
+    Note: such numbers are not refused beforehand, because most members take them. Trees of
+    scikit-learn do not, and their message names neither the member nor the column.
+    """
+    try:
+        yield
+    except ValueError as error:
+        large = np.flatnonzero(np.abs(X).max(axis=0, initial=0.0) > LARGEST_SINGLE)
+        if not len(large):
+            raise
+        raise ValueError(
+            f"The member {name!r} failed, and column {large[0]} of X (the first is 0) has numbers "
+            f"above {LARGEST_SINGLE:.1e}, which trees of scikit-learn do not take. Divide the "
+            "column by a constant, or give members without such trees."
+        ) from error
+
+
+def takes_folds(estimator: Any) -> bool:
+    """Whether a classifier has folds, and no fitted machines instead."""
+    params = estimator.get_params(deep=False)
+    return "cv" in params and not (isinstance(params["cv"], str) and params["cv"] == "prefit")
 
 
 def is_pipeline(estimator: Any) -> bool:

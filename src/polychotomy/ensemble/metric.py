@@ -18,6 +18,8 @@ from ..core.threads import single_threaded_blas
 from ..core.types import FloatArray, IntArray
 from ..core.weights import class_numbers, refuse_mixed_labels, row_weights
 from ..machines import LSSVM
+from ..machines.lssvm.folds_out import Folds
+from ..pipe.folds import FoldRows, split_rows
 from .metric_rounds import (
     FIRST_GAMMA,
     FIRST_WIDTH,
@@ -44,10 +46,11 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     A one-vs-rest LS-SVM is fitted with the kernel ``exp(-D)``. D is half the squared Euclidean
     ("rbf") or the city-block distance ("laplacian") of the weighted inputs. Width and gamma
-    minimise the negative log-likelihood of leave-one-out scores. The new weight of an input
-    is the root of the mean square slope of the scores along it, ``w_j = sqrt(mean_i sum_k (df_k /
-    dx_ij)^2)``. This is repeated for a few rounds, and the best round is kept. Two views of the
-    inputs are tried: standardised inputs, and normal scores of their ranks.
+    minimise the negative log-likelihood of scores of rows that are left out, one by one or, with
+    `cv`, by folds. The new weight of an input is the root of the mean square slope of the scores
+    along it, ``w_j = sqrt(mean_i sum_k (df_k / dx_ij)^2)``. This is repeated for a few rounds, and
+    the best round is kept. Two views of the inputs are tried: standardised inputs, and normal
+    scores of their ranks.
 
     `transform` returns inputs on which the plain kernel, with ``sigma2=1.0`` ("rbf") or
     ``gamma=1.0`` ("laplacian"), equals the learned one.
@@ -66,6 +69,10 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         row of each class that would otherwise be lost. The time grows with their cube. Views, and
         where the search for width and gamma starts, are chosen on 800 of them, and the weights on
         1,000, which then judge widths and gammas of fits on all.
+    cv : "leave_one_out", int, splitter or iterable, default="leave_one_out"
+        The folds by which rows are left out, where rows are alike in groups or change with time;
+        every row must be tested exactly once. A number means stratified folds by content, as in
+        `PolychotomyClassifier`.
 
     Attributes
     ----------
@@ -79,7 +86,7 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     C_ : float
         The regularisation of the LS-SVM that was fitted with the metric.
     nll_ : float
-        The mean negative log-likelihood of the leave-one-out scores of the judged rows.
+        The mean negative log-likelihood of the scores of the judged rows, which are left out.
     history_ : list of dict
         The result of each round: "view", "round", "width", "C" and "nll".
     classes_ : ndarray of shape (n_classes,)
@@ -122,6 +129,8 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "_n_features_out": Whole(1, letter="d", optional=True),
     }
 
+    later_parameters: ClassVar[dict[str, Any]] = {"cv": "leave_one_out"}
+
     def __init__(
         self,
         kernel: str = "rbf",
@@ -129,11 +138,13 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         views: Any = VIEWS,
         rounds: int = 3,
         max_rows: int = 2000,
+        cv: Any = "leave_one_out",
     ) -> None:
         self.kernel = kernel
         self.views = views
         self.rounds = rounds
         self.max_rows = max_rows
+        self.cv = cv
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the weights of the inputs.
@@ -160,10 +171,11 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if weights is None:
             weights = np.ones(len(numbers))
         used = chosen_rows(numbers, weights, self.max_rows)
+        folds = self._folds(X, numbers, weights, used)
         X, numbers, weights = X[used], numbers[used], weights[used]
         self.history_: list[dict[str, Any]] = []
         with single_threaded_blas():
-            found, self.view_, self._view = self._learn(X, numbers, weights)
+            found, self.view_, self._view = self._learn(X, numbers, weights, folds)
         self.feature_weights_, self.scale_ = found.weights, found.scale
         self.C_, self.nll_ = float(GAMMAS[found.gamma]), found.nll
         return self
@@ -210,8 +222,25 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             one_of(view, "view", VIEWS)
         whole_number(self.rounds, "rounds", 0)
         whole_number(self.max_rows, "max_rows", 2)
+        if isinstance(self.cv, str):
+            one_of(self.cv, "cv", ("leave_one_out",))
 
-    def _learn(self, X: FloatArray, y: IntArray, weights: FloatArray) -> tuple[Found, str, View]:
+    def _folds(
+        self, X: FloatArray, y: IntArray, weights: FloatArray, used: IntArray
+    ) -> Folds | None:
+        """Return the folds of all rows, as those that the metric is learned from have them."""
+        if isinstance(self.cv, str):
+            return None
+        data = FoldRows(X, y, np.flatnonzero(weights), weights)
+        splits = split_rows(self.cv, data, self.classes_, {})
+        if not splits:
+            return None
+        trained = np.array([np.isin(used, train) for train, _ in splits])
+        return Folds(trained, np.array([np.isin(used, test) for _, test in splits]))
+
+    def _learn(
+        self, X: FloatArray, y: IntArray, weights: FloatArray, folds: Folds | None
+    ) -> tuple[Found, str, View]:
         """Return the best round of the better view.
 
         Note: the views are compared with equal weights, and only the better one gets further
@@ -221,7 +250,8 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         few = chosen_rows(y, weights, ROWS_FOR_VIEWS)
         best: tuple[Found, str, Judge] | None = None
         for name, view in views.items():
-            judge = Judge(self.kernel, view.transform(X[few]), y[few], weights[few])
+            own = None if folds is None else folds.of_rows(few)
+            judge = Judge(self.kernel, view.transform(X[few]), y[few], weights[few], folds=own)
             near = (FIRST_WIDTH, FIRST_GAMMA) if best is None else (best[0].width, best[0].gamma)
             found = Widths(judge, np.ones(X.shape[1])).climb(*near)
             self._note(name, 0, found)
@@ -232,7 +262,8 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Z = views[name].transform(X)
         some = chosen_rows(y, weights, ROWS_FOR_ROUNDS)
         if len(few) < len(some):
-            judge = Judge(self.kernel, Z[some], y[some], weights[some])
+            own = None if folds is None else folds.of_rows(some)
+            judge = Judge(self.kernel, Z[some], y[some], weights[some], folds=own)
             found = Widths(judge, np.ones(X.shape[1])).climb(found.width, found.gamma)
             self._note(name, 0, found)
         n_rounds = 0
@@ -242,7 +273,8 @@ class LearnedMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if len(some) < len(X):
             # Trained on all rows, judged on some. With more rows, no kernel should be wider.
             order = np.concatenate([np.setdiff1d(np.arange(len(X)), some), some])
-            judge = Judge(self.kernel, Z[order], y[order], weights[order], len(some))
+            own = None if folds is None else folds.of_rows(order)
+            judge = Judge(self.kernel, Z[order], y[order], weights[order], len(some), own)
             found = Widths(judge, found.weights).climb(found.width, found.gamma, NARROWER)
             self._note(name, n_rounds, found)
         return found, name, views[name]

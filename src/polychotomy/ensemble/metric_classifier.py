@@ -52,6 +52,9 @@ class MetricClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, 
         are combined by `ShrunkSoftMax`; above 5,000 rows with 2,000 landmarks.
     metric : LearnedMetric, default=None
         The metric; ``LearnedMetric()`` by default.
+    cv : int, splitter or iterable, default=None
+        The folds of the metric and of the estimator, instead of those that they have; for rows
+        that are alike in groups or change with time. Every row must be tested exactly once.
 
     Attributes
     ----------
@@ -86,13 +89,18 @@ class MetricClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, 
         "estimator_": Holds(*TYPES, share="Md"),
     }
 
+    later_parameters: ClassVar[dict[str, Any]] = {"cv": None}
+
     def __init__(
         self,
         estimator: Any = None,
         metric: LearnedMetric | None = None,
+        *,
+        cv: Any = None,
     ) -> None:
         self.estimator = estimator
         self.metric = metric
+        self.cv = cv
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -145,6 +153,11 @@ class MetricClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, 
         """
         return self._fit(X, y, sample_weight, metric, keep_out_of_fold=True)
 
+    def unfitted_metric(self) -> LearnedMetric:
+        """Return a copy of the metric, with the folds."""
+        metric = LearnedMetric() if self.metric is None else clone(self.metric)
+        return metric if self.cv is None else metric.set_params(cv=self.cv)
+
     def unfitted(self) -> Any:
         """Return a copy of the estimator, after checking that it can take a metric."""
         estimator = default_estimator() if self.estimator is None else clone(self.estimator)
@@ -155,12 +168,11 @@ class MetricClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, 
                 f"KernelMultinomialRegression; got {self.estimator!r}. For other classifiers use "
                 "make_pipeline(LearnedMetric(), ...)."
             )
-        return estimator
+        return estimator if self.cv is None else estimator.set_params(cv=self.cv)
 
     def _sk_visual_block_(self) -> Diagram:
         fitted = hasattr(self, "estimator_")
-        metric = self.metric_ if fitted else self.metric
-        metric = LearnedMetric() if metric is None else metric
+        metric = self.metric_ if fitted else self.unfitted_metric()
         estimator = self.estimator_ if fitted else self.unfitted()
         return in_turn([("metric", box("metric", metric)), ("estimator", estimator)])
 
@@ -186,8 +198,7 @@ class MetricClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, 
     ) -> FloatArray | None:
         self.unfitted()
         if metric is None:
-            metric = LearnedMetric() if self.metric is None else clone(self.metric)
-            metric.fit(X, y, sample_weight)
+            metric = self.unfitted_metric().fit(X, y, sample_weight)
         validate_data(self, X, skip_check_array=True)
         Z = metric.transform(X)
         estimator = self._for_rows(len(Z))

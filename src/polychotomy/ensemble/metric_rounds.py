@@ -1,4 +1,4 @@
-"""Searching a metric: widths, gammas and rounds of weights, by leave-one-out likelihood."""
+"""Searching a metric: widths, gammas and rounds of weights, by held-out likelihood."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..core.rows import chosen_rows
 from ..core.types import FloatArray, IntArray
 from ..kernels import city_block_distances, squared_distances
 from ..kernels.gaussian import exponential_of
+from ..machines.lssvm.folds_out import Folds, FoldsOutPath
 from ..machines.lssvm.unit_out import UnitOutPath
 
 # The widths to try, in units of the mean distance, and the gammas of the LS-SVM.
@@ -62,6 +63,8 @@ class Judge:
         The weights of the rows.
     n_judged : int, default=None
         How many rows are judged, the last ones; all by default. Machines are trained on all.
+    folds : Folds, default=None
+        The folds by which rows are held out; one by one by default.
     """
 
     def __init__(
@@ -71,9 +74,10 @@ class Judge:
         y: IntArray,
         weights: FloatArray,
         n_judged: int | None = None,
+        folds: Folds | None = None,
     ) -> None:
         self.kernel, self.Z, self.y, self.weights = kernel, Z, y, weights
-        self.n_judged = n_judged
+        self.n_judged, self.folds = n_judged, folds
         self.share = weights / weights.sum()
         n_classes = int(y.max()) + 1
         self.targets = np.where(y[:, None] == np.arange(n_classes), 1.0, -1.0)
@@ -102,6 +106,12 @@ class Judge:
             best = found
         if best.weights.min(initial=1.0) < 1.0:
             yield Widths(self, best.weights, best).climb(best.width, best.gamma)
+
+    def path(self, gram: FloatArray) -> UnitOutPath:
+        """Return LS-SVMs on a Gram matrix, whose scores are of rows that are held out."""
+        if self.folds is None:
+            return UnitOutPath(gram, self.targets, self.weights, self.n_judged)
+        return FoldsOutPath(gram, self.targets, self.weights, self.folds, self.n_judged)
 
     def slopes(self, found: Found) -> FloatArray:
         """Return the typical slope of the scores along every input."""
@@ -172,9 +182,7 @@ class Widths:
             of_mean = self.mean * WIDTHS[width]
             if self._path is None or self._path[0] != width:
                 gram = exponential_of(self.distances, 1.0 / of_mean)
-                judge = self.judge
-                path = UnitOutPath(gram, judge.targets, judge.weights, judge.n_judged)
-                self._path = width, path
+                self._path = width, self.judge.path(gram)
             path = self._path[1]
             nll, self.theta = self.judge.nll(path.scores(GAMMAS[gamma]), self.theta)
             scale = of_mean**-0.5 if self.judge.kernel == "rbf" else 1.0 / of_mean

@@ -23,7 +23,7 @@ from ..core.registry import stored
 from ..core.state import INPUTS, DictOf, Field, Holds, Instance, IsA, Labels, Number, Sizes, require
 from ..core.types import FloatArray
 from ..core.weights import class_numbers, refuse_mixed_labels, row_weights
-from ..machines import SVM, KernelLogisticRegression, guessed_seconds
+from ..machines import SVM, KernelLogisticRegression
 from ..multinomial import KernelMultinomialRegression
 from ..pipe.classifier import PolychotomyClassifier
 from ..pipe.folds import FoldRows, split_rows
@@ -31,7 +31,15 @@ from ..tempering import StructuredTempering, Tempering
 from ..tuning.search import TwoStepSearchCV
 from .boosted_trees import BoostedTrees
 from .fold_mean import FoldMean
-from .members import Member, Rows, fit_members, last_step, member_probabilities, metric_key
+from .member_seconds import TYPICAL_CLASSES, expected_seconds
+from .members import (
+    Member,
+    Rows,
+    fit_members,
+    member_probabilities,
+    metric_key,
+    numbers_in_range,
+)
 from .metric import LearnedMetric
 from .metric_classifier import LANDMARKS, MetricClassifier
 from .pooling import (
@@ -88,11 +96,13 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         The seconds that fitting may take, roughly. The most expensive members are skipped until
         the others are expected to finish in that time. The cheapest member always stays. Members
         are compared without their metric, which they may share. The expected time depends only on
-        the numbers of rows and inputs, not on the computer.
+        the numbers of rows, inputs and classes, not on the computer.
     cv : int, splitter or iterable, default=5
         The folds for the out-of-fold probabilities of members from other libraries, and of the
         default members that need folds. Every row must be tested exactly once. A number means
-        stratified folds by content, as in `PolychotomyClassifier`.
+        stratified folds by content, as in `PolychotomyClassifier`. A splitter or an iterable, for
+        rows that are alike in groups or change with time, holds for all members: those of this
+        library take it in place of their own `cv`, and for their metric.
     n_jobs : int, default=None
         How many members are fitted at once. Members that share a metric count as one.
     random_state : int, RandomState or None, default=None
@@ -131,10 +141,11 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    A method of this library. Out-of-fold probabilities come from leave-one-out formulas for the
-    LS-SVMs, from the search for C for the other kernel machines, from out-of-bag rows for forests
-    with ``oob_score=True`` (unless `cv` is a splitter), and from refits by fold for all other
-    members. So groups of nearly equal rows make LS-SVMs seem better than they are.
+    A method of this library. If `cv` is a number, out-of-fold probabilities come from leave-one-out
+    formulas for the LS-SVMs and their metrics, from the search for C for the other kernel machines,
+    from out-of-bag rows for forests with ``oob_score=True``, and from refits by fold for all other
+    members. Then groups of nearly equal rows make the pool seem better than it is. With the groups'
+    folds as `cv`, they are held out as a whole everywhere.
 
     Examples
     --------
@@ -282,7 +293,7 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         splits = split_rows(self.cv, FoldRows(X, numbers, used, weights), classes, {})
         any_row = isinstance(self.cv, Integral)
         rows = Rows(X, labels, numbers, classes, weights, used, splits, any_row)
-        kept = within_budget(members, self.budget, len(used), X.shape[1])
+        kept = within_budget(members, self.budget, len(used), X.shape[1], len(classes))
         fitted = self._fit_all(kept, rows)
         self.classes_ = classes
         self.dropped_ = [name for name, _ in members if name not in dict(kept)]
@@ -304,15 +315,12 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "weights_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        p = np.stack(
-            [
-                self.temperings_[name].transform(
-                    member_probabilities(member, X, self.classes_, name)
-                )
-                for name, member in self.members_.items()
-            ]
-        )
-        return self._together(p)
+        found = []
+        for name, member in self.members_.items():
+            with numbers_in_range(name, X):
+                p = member_probabilities(member, X, self.classes_, name)
+            found.append(self.temperings_[name].transform(p))
+        return self._together(np.stack(found))
 
     def check_state(self, sizes: Sizes) -> None:
         """Check that every member has a weight and the classes and inputs of the pool."""
@@ -526,15 +534,12 @@ def ls_members() -> list[tuple[str, Any]]:
     ]
 
 
-def expected_seconds(estimator: Any, n_rows: int) -> float:
-    """Estimate how long fitting a member takes on one core, without its metric."""
-    last = last_step(estimator)
-    seconds: float = getattr(last, "expected_seconds", guessed_seconds)(n_rows)
-    # The guess is for five refits and one more; forests with out-of-bag rows are fitted once.
-    return seconds / 6.0 if getattr(last, "oob_score", False) else seconds
-
-
-def expected_total(members: list[tuple[str, Any]], n_rows: int, n_features: int) -> float:
+def expected_total(
+    members: list[tuple[str, Any]],
+    n_rows: int,
+    n_features: int,
+    n_classes: int = TYPICAL_CLASSES,
+) -> float:
     """Estimate how long fitting all members takes; a shared metric counts once."""
     metrics = {}
     for _, estimator in members:
@@ -542,11 +547,16 @@ def expected_total(members: list[tuple[str, Any]], n_rows: int, n_features: int)
             metric = LearnedMetric() if estimator.metric is None else estimator.metric
             metrics[metric_key(estimator)] = min(n_rows, metric.max_rows)
     learning = sum(0.3 + 4e-10 * n**3 + 2e-8 * n**2 * n_features for n in metrics.values())
-    return learning + sum(expected_seconds(estimator, n_rows) for _, estimator in members)
+    shape = n_rows, n_features, n_classes
+    return learning + sum(expected_seconds(estimator, *shape) for _, estimator in members)
 
 
 def within_budget(
-    members: list[tuple[str, Any]], budget: float | None, n_rows: int, n_features: int
+    members: list[tuple[str, Any]],
+    budget: float | None,
+    n_rows: int,
+    n_features: int,
+    n_classes: int = TYPICAL_CLASSES,
 ) -> list[tuple[str, Any]]:
     """Return the members that remain after dropping the most expensive ones.
 
@@ -556,9 +566,9 @@ def within_budget(
     if budget is None:
         return members
     limit = positive_number(budget, "budget")
-    kept = list(members)
-    while len(kept) > 1 and expected_total(kept, n_rows, n_features) > limit:
+    kept, shape = list(members), (n_rows, n_features, n_classes)
+    while len(kept) > 1 and expected_total(kept, *shape) > limit:
         # Of members with equal cost, drop the later one.
-        costs = [expected_seconds(estimator, n_rows) for _, estimator in kept]
+        costs = [expected_seconds(estimator, *shape) for _, estimator in kept]
         del kept[max(range(len(kept)), key=lambda place: (costs[place], place))]
     return kept

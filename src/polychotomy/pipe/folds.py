@@ -143,6 +143,14 @@ def split_rows(
     return pairs
 
 
+def n_folds(cv: Any) -> int:
+    """Return how many folds there will be; five if only the rows can tell."""
+    if isinstance(cv, Integral):
+        return int(cv)
+    known = getattr(cv, "n_splits", None) or (len(cv) if hasattr(cv, "__len__") else None)
+    return int(known) if isinstance(known, Integral) else 5
+
+
 def check_number(n_splits: int, sizes: IntArray, classes: NDArray[Any]) -> None:
     """Refuse less than two folds, and warn of classes with fewer rows than folds."""
     if n_splits < 2:
