@@ -167,8 +167,12 @@ def test_weights_count_when_rounds_are_judged():
 
 def test_rounds_are_fewer_where_they_are_much_work(monkeypatch):
     inputs, labels, folds = noisy()
-    monkeypatch.setattr(boosted_trees, "MOST_WORK", 5.0 * inputs.size * 3)
-    assert BoostedTrees(100, cv=folds).fit(inputs, labels).roots_.shape == (4, 5, 3)
+    clf = BoostedTrees(100, cv=folds)
+    # Of four folds and three classes; with as many bins as values.
+    bins = sum(min(255, len(np.unique(column))) for column in inputs.T)
+    tree = clf._seconds_of_a_tree(len(labels), inputs.shape[1], bins)
+    monkeypatch.setattr(boosted_trees, "MOST_SECONDS", 5.5 * 12 * tree)
+    assert clf.fit(inputs, labels).roots_.shape == (4, 5, 3)
 
 
 def test_a_class_that_a_fold_lacks_is_unlikely_but_possible():

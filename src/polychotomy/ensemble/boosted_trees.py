@@ -32,11 +32,12 @@ _RULES: dict[str, Rule] = {
 }
 # With folds, boosting ends when the held-out likelihood has not improved for so many rounds.
 PATIENCE = 20
-# With folds, there are fewer rounds where rows x inputs x scores x rounds would be more than this.
-MOST_WORK = 1e10
-# For estimating times: the rounds that folds typically take, and the seconds that the bins of a
-# leaf and a row take, for every input.
-TYPICAL_ROUNDS, SECONDS_OF_A_LEAF, SECONDS_OF_A_ROW = 80, 2.5e-6, 2e-9
+# With folds, there are fewer rounds where all would be expected to take more seconds than this.
+MOST_SECONDS = 60.0
+# For estimating times: the rounds that folds typically take, the bins of an input, and the seconds
+# that a tree takes, each bin of a leaf, and each input of a row.
+TYPICAL_ROUNDS, TYPICAL_BINS = 80, 250
+SECONDS_OF_A_TREE, SECONDS_OF_A_BIN, SECONDS_OF_A_ROW = 1e-4, 1e-8, 2e-9
 # A class that is missing in the training part of a fold counts as so many rows at the start.
 PART_OF_A_ROW = 0.5
 
@@ -212,9 +213,8 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     def seconds_for(self, n_rows: int, n_features: int, n_classes: int) -> float:
         """Estimate how long fitting takes on one core.
 
-        Note: with a few thousand rows most of the time goes to the bins of the leaves, of which
-        every input has as many, and not to the rows. How many rounds it takes is only known
-        afterwards: 50 to 300 on most tables.
+        Note: with a few thousand rows most of the time goes to the bins of the leaves, and not to
+        the rows. How many rounds it takes is only known afterwards: 50 to 300 on most tables.
 
         Parameters
         ----------
@@ -226,12 +226,19 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         seconds : float
         """
         n_scores = 1 if n_classes == 2 else n_classes
-        rounds, n_models = self.n_rounds, 1
-        if self.cv is not None:
-            rounds = min(TYPICAL_ROUNDS, self._most_rounds(n_rows * n_features * n_scores))
-            n_models = n_folds(self.cv)
-        of_an_input = SECONDS_OF_A_LEAF * self.max_leaf_nodes + SECONDS_OF_A_ROW * n_rows
-        return 0.1 + n_models * rounds * n_scores * n_features * of_an_input
+        each = n_scores * self._seconds_of_a_tree(n_rows, n_features, TYPICAL_BINS * n_features)
+        if self.cv is None:
+            return 0.1 + self.n_rounds * each
+        each *= n_folds(self.cv)
+        return 0.1 + min(TYPICAL_ROUNDS, self._most_rounds(each)) * each
+
+    def _seconds_of_a_tree(self, n_rows: int, n_features: int, n_bins: int) -> float:
+        leaves = min(self.max_leaf_nodes, max(1, n_rows // self.min_samples_leaf))
+        return (
+            SECONDS_OF_A_TREE
+            + SECONDS_OF_A_BIN * leaves * n_bins
+            + SECONDS_OF_A_ROW * n_rows * n_features
+        )
 
     def check_state(self, sizes: Sizes) -> None:
         """Check that there is a score for every class, or one for two, and that trees end."""
@@ -277,7 +284,7 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
             for train, test in splits
         ]
         tests = [test for _, test in splits]
-        rounds, p = self._rounds(models, tests, numbers, weights, X.shape[1])
+        rounds, p = self._rounds(models, tests, numbers, weights)
         self._keep(models, rounds)
         return p
 
@@ -298,14 +305,19 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         tests: list[IntArray],
         numbers: IntArray,
         weights: FloatArray | None,
-        n_inputs: int,
     ) -> tuple[int, FloatArray]:
-        """Grow all models, and return the best number of rounds and what is held out then."""
+        """Grow all models, and return the best number of rounds and what is held out then.
+
+        Note: with hundreds of classes the held-out likelihood may improve for hundreds of rounds,
+        each of which grows hundreds of trees in every fold.
+        """
         counts = np.ones(len(numbers)) if weights is None else weights
-        work = len(numbers) * n_inputs * len(models[0].start)
+        bins = models[0].rows.counts
+        tree = self._seconds_of_a_tree(len(numbers), len(bins), int(bins.sum()))
+        most = self._most_rounds(tree * len(models) * len(models[0].start))
         p = np.zeros((len(numbers), len(self.classes_)))
         best, best_nll, best_p = 0, np.inf, p
-        for rounds in range(1, 1 + self._most_rounds(work)):
+        for rounds in range(1, 1 + most):
             for model, test in zip(models, tests, strict=True):
                 model.grow(self)
                 p[test] = model.held_out()
@@ -316,8 +328,9 @@ class BoostedTrees(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
                 break
         return best, best_p
 
-    def _most_rounds(self, work: int) -> int:
-        return max(1, min(self.n_rounds, int(MOST_WORK / work)))
+    def _most_rounds(self, seconds: float) -> int:
+        """Return how many rounds there may be, if each takes so many seconds."""
+        return max(1, min(self.n_rounds, int(MOST_SECONDS / seconds)))
 
     def _keep(self, models: list[_Model], rounds: int) -> None:
         """Put the trees of these rounds of all models into one list of nodes."""
