@@ -201,7 +201,7 @@ def test_default_members_answer_together():
 
 
 def test_trees_and_boosting_are_members():
-    for n_rows, kernel_machines in ((0, FIVE), (3000, FIVE), (3001, FIVE[:-1])):
+    for n_rows, kernel_machines in ((0, FIVE), (4000, FIVE), (4001, FIVE[:-1])):
         names = [name for name, _ in default_members(n_rows=n_rows)]
         assert names == [*kernel_machines, "trees", "boosting"]
     pool, again = (pc.recipe("POOL").fit(X, y) for _ in range(2))
