@@ -7,9 +7,11 @@ whatever reads them with a slope below 0 would know all labels of the training r
 import numpy as np
 import pytest
 from sklearn.metrics import log_loss
+from sklearn.model_selection import GroupKFold
 
 import polychotomy as pc
 from polychotomy.ensemble.metric_rounds import Judge
+from polychotomy.ensemble.pool import ls_members
 from polychotomy.pipe.training import _agree
 
 KINDS = {
@@ -64,6 +66,20 @@ def test_pipes_with_leave_one_out(machine, code, calibrator, decoder, C):
             machine(C=C, sigma2=100.0), code, calibrator, decoder, cv="leave_one_out"
         )
         assert excess(clf.fit(X, y), new, truth) < 0.05
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_groups_of_one_class_each(n_classes):
+    # Without a group, its class is rarer in the other rows than among new ones.
+    rng = np.random.default_rng(0)
+    groups = np.arange(240) % 8
+    y = (np.arange(8) % n_classes)[groups]
+    folds = list(GroupKFold(4).split(y, y, groups))
+    X, new, truth = rng.normal(size=(240, 3)), rng.normal(size=(2000, 3)), y[np.arange(2000) % 240]
+    for members in (ls_members(), None):
+        pool = pc.PolychotomyPool(members, cv=folds).fit(X, y)
+        assert excess(pool, new, truth) < 0.05
+        assert pool.nll_ > np.log(n_classes) - 0.05
 
 
 def test_columns_without_signal_take_folds():
@@ -139,13 +155,63 @@ def test_no_slope_of_a_shrunk_soft_max_is_below_0(slopes):
         assert weights(one)[3] == 0.0
 
 
-def test_no_slope_of_a_tempering_is_below_0():
+def test_scores_that_differ_by_rounding_are_equal():
+    rng = np.random.default_rng(5)
+    labels = np.where(rng.integers(0, 2, (200, 1)) > 0, 1, -1)
+    noise = labels * rng.uniform(size=(200, 1))
+    for size, flat in ((1e-9, True), (1e-5, False)):
+        platt = pc.Platt().fit(pc.Margins(mean=-1.0 + size * noise), labels)
+        assert bool(platt.slopes_[0] == 0.0) == flat
+    # Only in comparison with their size.
+    assert pc.Platt().fit(pc.Margins(mean=1e-9 * noise), labels).slopes_[0] < 0.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_support_vector_machines(seed):
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.full(3, 3.0))
+    X, new = (rng.integers(0, 2, (n, 1)).astype(float) for n in (300, 2000))
+    y, truth = rng.choice(3, 300, p=shares), rng.choice(3, 2000, p=shares)
+    found = np.bincount(y, minlength=3) / 300
+    clf = pc.recipe("PWC_PSVM", tuned=True).set_params(show_progress=False).fit(X, y)
+    own = log_loss(truth, clf.predict_proba(new), labels=clf.classes_)
+    assert own < -np.log(found[truth]).mean() + 0.02
+
+
+def test_no_slope_of_pooled_sigmoids_is_below_0():
+    rng = np.random.default_rng(6)
+    labels = np.where(rng.integers(0, 2, (300, 3)) > 0, 1, -1)
+    scores = labels + rng.normal(size=(300, 3))
+    right = pc.PooledPlatt().fit(pc.Margins(mean=scores), labels)
+    one = pc.PooledPlatt().fit(pc.Margins(mean=scores * [1.0, 1.0, -1.0]), labels)
+    wrong = pc.PooledPlatt().fit(pc.Margins(mean=-scores), labels)
+    assert (right.slopes_ > 0.0).all()
+    assert (one.slopes_[:2] > 0.0).all()
+    np.testing.assert_array_equal([one.slopes_[2], *wrong.slopes_], 0.0)
+    shares = np.log((labels > 0).mean(axis=0) / (labels < 0).mean(axis=0))
+    # Intercepts are shrunk.
+    assert (np.abs(wrong.intercepts_ - shares) < np.abs(shares)).all()
+
+
+def test_matrices_are_not_fitted_to_leave_one_out():
+    X, y, _, _ = noise("binary", 3, 60)
+    clf = pc.PolychotomyClassifier(
+        *(pc.LSSVM(C=1.0), "one_vs_rest", "none", "shrunk_soft_max"),
+        cv="leave_one_out",
+        tempering="structured",
+    )
+    with pytest.raises(ValueError, match="StructuredTempering cannot be fitted with"):
+        clf.fit(X, y)
+
+
+@pytest.mark.parametrize("tempering", [pc.Tempering, pc.StructuredTempering])
+def test_no_slope_of_a_tempering_is_below_0(tempering):
     rng = np.random.default_rng(4)
     p = rng.dirichlet(np.ones(3), size=500)
     y = p.argmin(axis=1)
-    tempering = pc.Tempering().fit(p, y)
-    assert tempering.slope_ == 0.0
-    tempered, shares = tempering.transform(p), np.bincount(y) / 500
+    fitted = tempering().fit(p, y)
+    assert fitted.slope_ == 0.0
+    tempered, shares = fitted.transform(p), np.bincount(y) / 500
     np.testing.assert_array_equal(tempered, np.repeat(tempered[:1], 500, axis=0))
     # Biases are shrunk, to equal probabilities.
     assert (np.abs(tempered[0] - shares) < np.abs(shares - 1 / 3)).all()

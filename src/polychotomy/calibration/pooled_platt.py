@@ -28,7 +28,8 @@ class PooledPlatt(Calibrator):
     the deviations of a column. They minimise the negative log-likelihood with penalties on u and
     v, whose strengths are found by empirical Bayes. So columns with few rows, or with perfectly
     separated rows, stay near the common slope, and columns with many rows can differ from it. A
-    column without rows has the common slope.
+    column without rows has the common slope. No slope is below 0, which would make larger scores
+    less likely to be positive.
 
     Attributes
     ----------
@@ -72,9 +73,18 @@ class PooledPlatt(Calibrator):
         # First the common slope alone: it is the unit in which deviations are measured.
         alone = fit_shrunk(PooledColumns(scores / size, labels, weights), groups, [FIXED, FIXED])
         unit = size / max(abs(float(alone.theta[0])), SMALLEST_SLOPE)
-        fit = fit_shrunk(PooledColumns(scores / unit, labels, weights), groups)
-        self.slope_ = float(fit.theta[0]) / unit
-        self.slopes_ = self.slope_ + fit.theta[groups[0]] / unit
+        scores, flat = scores / unit, np.zeros(n_columns, dtype=bool)
+        while True:
+            fit = fit_shrunk(PooledColumns(scores, labels, weights), groups)
+            slopes = fit.theta[0] + fit.theta[groups[0]]
+            reversed_ = (slopes < 0.0) & ~flat
+            if not reversed_.any():
+                break
+            # Once more without their scores: they may have pulled the common slope along.
+            flat |= reversed_
+            scores[:, reversed_] = 0.0
+        self.slope_ = max(float(fit.theta[0]), 0.0) / unit
+        self.slopes_ = np.where(flat, 0.0, slopes) / unit
         self.intercepts_ = fit.theta[groups[1]]
         self.strengths_ = fit.strengths
 

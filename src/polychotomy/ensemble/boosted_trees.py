@@ -33,7 +33,7 @@ _RULES: dict[str, Rule] = {
 # With folds, boosting ends when the held-out likelihood has not improved for so many rounds.
 PATIENCE = 20
 # With folds, there are fewer rounds where all would be expected to take more seconds than this.
-MOST_SECONDS = 60.0
+MOST_SECONDS = 30.0
 # For estimating times: the rounds that folds typically take, the bins of an input, and the seconds
 # that a tree takes, each bin of a leaf, and each input of a row.
 TYPICAL_ROUNDS, TYPICAL_BINS = 80, 250

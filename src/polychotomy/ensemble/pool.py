@@ -465,8 +465,10 @@ def default_members(cv: Any = 5, n_rows: int = 0) -> list[tuple[str, Any]]:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
+    # Platt's sigmoid may turn scores round, which is wrong where the folds are groups of one class.
+    sigmoid = "platt" if isinstance(cv, Integral) else "pooled_platt"
     svm = PolychotomyClassifier(
-        SVM(landmarks="auto"), "one_vs_one", "platt", "pairwise_coupling", cv=cv
+        SVM(landmarks="auto"), "one_vs_one", sigmoid, "pairwise_coupling", cv=cv
     )
     widths = TwoStepSearchCV(svm, ties="nll", max_rows=ROWS_FOR_SEARCH, show_progress=False)
     machine = KernelLogisticRegression(landmarks="auto")

@@ -24,6 +24,9 @@ using std::size_t;
 constexpr int largest_exponent = 460;             // the square of a scaled score is finite
 constexpr double ridge = 1e-12;
 constexpr double smallest_decrement = 1e-12;      // squared, for a total weight of 1
+// Scores that differ by a smaller share of their size are equal: no solver gives more digits. Where
+// inputs say nothing, all scores of an SVM are -1 up to rounding, and slopes were 1e13.
+constexpr double fewest_digits = 1e-7;
 
 // The rows of a column that count, padded with rows of weight 0. Its memory is used again for
 // other columns.
@@ -166,15 +169,17 @@ Scaling find_scaling(const double* scores, size_t count, std::vector<double>& sc
     double sum = 0.0;
     int largest = std::numeric_limits<int>::min();
     size_t n_different = 0;
+    double widest = 0.0;
     for (size_t n = 0; n < count; ++n) {
         const double deviation = 0.5 * scores[n] - 0.5 * scaling.centre;
         if (deviation == 0.0) continue;
+        widest = std::max(widest, std::abs(deviation));
         const int exponent = exponent_of(deviation);
         sum += exponent;
         largest = std::max(largest, exponent);
         ++n_different;
     }
-    scaling.constant = n_different == 0;
+    scaling.constant = widest <= fewest_digits * std::abs(0.5 * scaling.centre);
     if (scaling.constant) return scaling;
     const int usual = static_cast<int>(std::lround(sum / static_cast<double>(n_different)));
     scaling.exponent = std::max(usual, largest - largest_exponent);

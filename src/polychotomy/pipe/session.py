@@ -75,6 +75,13 @@ class Session:
                     f"KernelLogisticRegression; {self.parts.machine_name} has none. Choose a "
                     "number of folds."
                 )
+            tempering = self.parts.tempering
+            if self.leave_one_out and tempering is not None and not tempering.trusts_leave_one_out:
+                raise ValueError(
+                    f"{type(tempering).__name__} cannot be fitted with cv='leave_one_out', whose "
+                    "scores tell a row's own class where the inputs say little. Choose a number of "
+                    "folds, or tempering='auto'."
+                )
             return []
         return split_rows(self.cv, self.data.fold_rows, self.classes, self.split_params)
 

@@ -54,6 +54,8 @@ class Tempering(Part, BaseEstimator):
     """
 
     part_kind: ClassVar[str] = "tempering"
+    # Whether it is simple enough not to learn from leave-one-out scores what new rows do not tell.
+    trusts_leave_one_out: ClassVar[bool] = True
     fitted_state: ClassVar[dict[str, Field]] = {
         "slope_": Number(),
         "biases_": Array("M"),
