@@ -5,7 +5,7 @@ over the sets, its standard error from the scatter of the sets, and on how many 
 Choose on the first table; the second one is for claims.
 
     python benchmarks/pool_weights.py folder
-    python benchmarks/pool_weights.py folder --many     # members for 2,000 rows and more
+    python benchmarks/pool_weights.py folder --present 800    # trees and boosting as they are now
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from _sets import ALSO_CHOSEN_ON, CHOSEN_ON, CLAIMED_ON, GENERATED
+from _sets import ALSO_CHOSEN_ON, CHOSEN_ON, CLAIMED_ON, GENERATED, MANY_ROWS_CHOSEN_ON
 from _table import Table, add_csv_option
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
-from polychotomy import Tempering
+from polychotomy import StructuredTempering, Tempering
 from polychotomy.compare._bagged import greedy_weights
 from polychotomy.core import scores
 from polychotomy.ensemble import pooling
@@ -42,12 +42,13 @@ POOLS = {
     "with boosting, stopped": (*FIVE, "boosting, stopped"),
     "with trees and boosting, stopped": (*FIVE, "trees", "boosting, stopped"),
 }
-# With enough rows: the columns are the shares of the log-linear pool.
-MANY = {
+# The present kinds of trees and boosting; the columns are temperings and shares of the log-linear
+# pool.
+PRESENT = {
     "five": FIVE,
-    "with trees": (*FIVE, "100 trees of all inputs"),
-    "with boosting": (*FIVE, "boosting"),
-    "with trees and boosting": (*FIVE, "100 trees of all inputs", "boosting"),
+    "with trees": (*FIVE, "trees of folds"),
+    "with boosting": (*FIVE, "boosting of folds"),
+    "with both": (*FIVE, "trees of folds", "boosting of folds"),
 }
 SHARES = (0.5, 0.75, 1.0)
 # Weights and temperings of the five from probabilities of refitted members.
@@ -111,20 +112,30 @@ def ways(p, new, y):
     )
 
 
-def judged_shares(file):
+def tempered(kept, structured):
+    """Return out-of-fold and test probabilities; those of leave-one-out get no structure."""
+    found = []
+    for name, p, new in zip(kept["names"], kept["out_of_fold"], kept["test"], strict=True):
+        kind = StructuredTempering if structured and not name.startswith("ls ") else Tempering
+        one = kind().fit(p, kept["y"])
+        found.append((one.transform(p), one.transform(new)))
+    return [np.stack(part) for part in zip(*found, strict=True)]
+
+
+def judged_present(file):
     kept = np.load(file)
     names, y, new_y = list(kept["names"]), kept["y"], kept["new_y"]
-    temperings = [Tempering().fit(p, y) for p in kept["out_of_fold"]]
-    p = np.stack([t.transform(q) for t, q in zip(temperings, kept["out_of_fold"], strict=True)])
-    new = np.stack([t.transform(q) for t, q in zip(temperings, kept["test"], strict=True)])
-    for pool, members in MANY.items():
-        some = [names.index(one) for one in members]
-        mean = arithmetic_mean(new[some], mixture(p[some], y, 1.0))
-        log_linear = fit_log_linear(p[some], y, None).transform(new[some])
-        for share in SHARES:
-            q = (1.0 - share) * mean + share * log_linear
-            name = file.stem.rsplit("-", 2)[0]
-            yield {"set": name, "pool": pool, "way": f"{share:g}", "nll": nll(q, new_y)}
+    for structured in (False, True):
+        p, new = tempered(kept, structured)
+        for pool, members in PRESENT.items():
+            some = [names.index(one) for one in members if one in names]
+            mean = arithmetic_mean(new[some], mixture(p[some], y, 1.0))
+            log_linear = fit_log_linear(p[some], y, None).transform(new[some])
+            for share in SHARES:
+                q = (1.0 - share) * mean + share * log_linear
+                way = f"{'structured' if structured else 'plain'}, {share:g}"
+                name = file.stem.rsplit("-", 2)[0]
+                yield {"set": name, "pool": pool, "way": way, "nll": nll(q, new_y)}
 
 
 def judged(file):
@@ -149,25 +160,21 @@ def judged(file):
             yield {"set": name, "pool": NESTED, "way": way, "nll": nll(q, new_y)}
 
 
-def show(frame, title, sets, base=BASE):
+def show(frame, title, sets, base=BASE, what="Ways to combine members"):
     """Print differences to the pool, and return the table."""
     some = frame[frame.set.isin(sets)]
     columns, count = list(dict.fromkeys(some.way)), some.set.nunique()
-    what, pool = f"Ways to combine members on the {count} sets {title} on", "the pool"
-    if base != BASE:
-        what = "Members with 2,000 rows and more, by the share of the log-linear pool, on "
-        what, pool = f"{what}{count} sets chosen on", "the former pool"
     table = Table(
         f"pool_weights_{title}",
-        f"{what}: NLL minus that of {pool}, and the number of sets on which it is lower. By "
-        "`benchmarks/pool_weights.py`.",
+        f"{what} on {count} sets: NLL minus that of {' with '.join(base)}, and the number of sets "
+        "on which it is lower. By `benchmarks/pool_weights.py`.",
         ["members", *columns],
     )
     if not len(some):
         return table
     means = some.groupby(["set", "pool", "way"])["nll"].mean().unstack(["pool", "way"])
-    print(f"\n{title} on: {len(means)} sets, NLL of the pool {means[base].mean():.4f}")
-    for pool in [one for one in (*POOLS, NESTED) if one in means.columns]:
+    print(f"\n{title}: {len(means)} sets, NLL of the pool {means[base].mean():.4f}")
+    for pool in [one for one in dict.fromkeys([*POOLS, NESTED, *PRESENT]) if one in means.columns]:
         cells = [(means[pool, way] - means[base]).dropna() for way in columns]
         texts = [f"{x.mean():+.4f} ± {x.std() / len(x) ** 0.5:.4f}, {(x < 0).sum()}" for x in cells]
         table.add(pool, *texts)
@@ -177,20 +184,18 @@ def show(frame, title, sets, base=BASE):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--many", action="store_true", help="members for 2,000 rows and more")
+    parser.add_argument("--present", metavar="NAME", help="trees and boosting of the pool")
     add_csv_option(parser)
     options = parser.parse_args()
     files = [file for file in sorted(options.folder.glob("*.npz")) if ".part" not in file.name]
-    judge = judged_shares if options.many else judged
+    judge = judged_present if options.present else judged
     with threadpool_limits(1):
         frame = pd.DataFrame([line for file in files for line in judge(file)])
-    if options.many:
-        measured = [one for one in dict.fromkeys(frame.set) if one not in GENERATED]
-        base = "five", f"{SHARES[0]:g}"
-        show(frame, "many_rows", measured, base).save(options.csv)
-        show(frame, "thresholds", ["thresholds"], base)
+    chosen = [*CHOSEN_ON, *ALSO_CHOSEN_ON, *MANY_ROWS_CHOSEN_ON, *GENERATED]
+    if options.present:
+        base, what = ("five", "plain, 0.5"), "Members of the pool"
+        show(frame, options.present, chosen, base, what).save(options.csv)
         return
-    chosen = [*CHOSEN_ON, *ALSO_CHOSEN_ON, *GENERATED]
     for title, sets in (("chosen", chosen), ("claimed", CLAIMED_ON)):
         show(frame, title, sets).save(options.csv)
 
