@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, TargetEncoder
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -25,7 +28,7 @@ from polychotomy.core.math import softmax
 from polychotomy.ensemble.boosted_trees import MOST_SECONDS, BoostedTrees
 from polychotomy.ensemble.fold_mean import FoldMean
 from polychotomy.ensemble.member_seconds import expected_seconds
-from polychotomy.ensemble.members import Rows, fit_members
+from polychotomy.ensemble.members import Rows, fit_members, folds_among, holds_rows_out
 from polychotomy.ensemble.pool import (
     boosted_trees,
     default_members,
@@ -540,6 +543,62 @@ def test_nobody_learns_from_rows_of_a_group_that_is_held_out():
         assert low <= min(pool.member_nll_.values())
         assert max(pool.member_nll_.values()) < high
         assert low <= pool.nll_ < high
+
+
+def categories(n_groups, n_copies=8):
+    """Groups of a category each, with a class that has nothing to do with it."""
+    groups = np.repeat(np.arange(n_groups), n_copies)
+    labels = (np.arange(n_groups) % 2)[groups]
+    return groups[:, None] * 1.0, labels, list(GroupKFold(5).split(groups, labels, groups))
+
+
+@pytest.mark.filterwarnings("ignore:.TargetEncoder.shuffle:FutureWarning")
+def test_steps_that_learn_from_the_classes_do_not_see_those_of_held_out_rows():
+    inputs, labels, folds = categories(40)
+    encoder = TargetEncoder(random_state=0)
+    members = [
+        ("encoded", make_pipeline(encoder, pc.PolychotomyClassifier())),
+        ("nested", make_pipeline(make_pipeline(encoder), pc.PolychotomyClassifier())),
+        ("part", make_pipeline(make_column_transformer((encoder, [0])), pc.MetricClassifier())),
+    ]
+    pool = pc.PolychotomyPool(members, cv=folds).fit(inputs, labels)
+    assert min(pool.member_nll_.values()) > 0.65
+    # Without groups, rows of a category are in the other folds as well.
+    rng = np.random.default_rng(0)
+    inputs, labels = rng.integers(0, 100, (320, 1)) * 1.0, rng.integers(0, 2, 320)
+    assert pc.PolychotomyPool(members[:1]).fit(inputs, labels).nll_ > 0.68
+    # Of 500 inputs without meaning, some seem to have one.
+    inputs = rng.normal(size=(60, 500))
+    selected = make_pipeline(SelectKBest(k=5), pc.PolychotomyClassifier())
+    assert pc.PolychotomyPool([("some", selected)]).fit(inputs, labels[:60]).nll_ > 0.65
+
+
+def test_pipelines_that_learn_from_the_classes_are_refitted_for_every_fold():
+    weights = np.arange(len(y)) % 3.0
+    folds = list(StratifiedKFold(4).split(X, y))
+    member = make_pipeline(LinearDiscriminantAnalysis(), pc.PolychotomyClassifier(GaussianNB()))
+    fitted, rows = pc.PolychotomyPool([("lda", member)], cv=folds)._fit_members(X, y, weights)
+    p = np.zeros((len(y), 3))
+    for train, test in rows.splits:
+        inner = folds_among(rows.splits, train)
+        one = clone(member).set_params(polychotomyclassifier__cv=inner)
+        one.fit(X[train], y[train], polychotomyclassifier__sample_weight=weights[train])
+        p[test] = one.predict_proba(X[test])
+    np.testing.assert_array_equal(fitted[0].out_of_fold, p[rows.used])
+    own = member.set_params(polychotomyclassifier__cv=rows.splits)
+    own.fit(X, y, polychotomyclassifier__sample_weight=weights)
+    np.testing.assert_array_equal(fitted[0].estimator.predict_proba(NEW), own.predict_proba(NEW))
+
+
+def test_steps_that_learn_from_the_inputs_alone_are_fitted_once():
+    steps = [
+        (StandardScaler(), VarianceThreshold(), "passthrough"),
+        (make_column_transformer((StandardScaler(), [0, 1])),),
+    ]
+    for some in steps:
+        assert holds_rows_out(make_pipeline(*some, pc.PolychotomyClassifier()))
+        assert not holds_rows_out(make_pipeline(*some, LogisticRegression()))
+    assert not holds_rows_out(make_pipeline(pc.LearnedMetric(), pc.PolychotomyClassifier()))
 
 
 def test_out_of_fold_probabilities_by_the_folds_of_a_pool_are_those_of_refits():

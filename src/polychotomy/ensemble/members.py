@@ -13,6 +13,7 @@ from joblib import hash as hash_of
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from ..core.checks import for_all_classes, probability_array
@@ -104,10 +105,11 @@ def _fit_member(
     start, estimator = perf_counter(), clone(unfitted)
     p: FloatArray | None = None
     with numbers_in_range(name, rows.X):
-        if hasattr(last_step(estimator), "fit_out_of_fold"):
+        if holds_rows_out(estimator):
             p = _fit_own(estimator, rows.X, rows, metrics)
             refitted = unfitted  # without folds of all rows
         else:
+            _give_folds(estimator, rows, rows.splits)
             refitted = _fit(name, estimator, rows.X, rows.y, rows.weights)
             if rows.any_row and getattr(estimator, "oob_decision_function_", None) is not None:
                 p = _out_of_bag(estimator, rows)
@@ -117,6 +119,45 @@ def _fit_member(
         # No class has two rows, so no row can be held out.
         p = member_probabilities(estimator, rows.X[rows.used], rows.classes, name)
     return Member(name, estimator, p, perf_counter() - start, leaves_one_out(estimator))
+
+
+def holds_rows_out(estimator: Any) -> bool:
+    """Whether a member returns out-of-fold probabilities that no step of it has seen the class of.
+
+    Note: the last step of a pipeline holds out rows of inputs that the other steps have made. If
+    one of these has learned from all classes, as scikit-learn's `TargetEncoder` does, the inputs of
+    a row tell its class, and the pipeline is refitted for every fold instead.
+    """
+    steps = all_steps(estimator)
+    own = hasattr(steps[-1], "fit_out_of_fold")
+    return own and not any(learns_from_classes(step) for step in steps[:-1])
+
+
+def learns_from_classes(step: Any) -> bool:
+    """Whether a transformer, or an estimator inside it, learns from the classes.
+
+    Note: selectors do not say so in their tags, but for `VarianceThreshold` all of them do.
+    """
+    # Imported here, because it would slow down importing this library.
+    from sklearn.feature_selection import SelectorMixin, VarianceThreshold
+
+    inner = step.get_params().values() if hasattr(step, "get_params") else ()
+    for one in (step, *inner):
+        if isinstance(one, type) or not hasattr(one, "__sklearn_tags__"):
+            continue
+        selects = isinstance(one, SelectorMixin) and not isinstance(one, VarianceThreshold)
+        if selects or get_tags(one).target_tags.required:
+            return True
+    return False
+
+
+def folds_among(splits: Splits, rows: IntArray) -> Splits:
+    """Return folds of some of the rows, as places among these; those without rows are left out."""
+    found = [
+        tuple(np.flatnonzero(np.isin(rows, part)) for part in (train, test))
+        for train, test in splits
+    ]
+    return [(train, test) for train, test in found if len(train) and len(test)]
 
 
 def leaves_one_out(estimator: Any) -> bool:
@@ -151,6 +192,16 @@ def _fit_own(
         shared["metric"] = _metric_of(estimator, X, rows, metrics)
     p: FloatArray | None = estimator.fit_out_of_fold(X, rows.y, rows.weights, **shared)
     return p
+
+
+def _give_folds(estimator: Any, rows: Rows, splits: Splits) -> None:
+    """Give the user's own folds to the steps of a pipeline that would choose others."""
+    if rows.any_row or not splits:
+        return
+    for step in all_steps(estimator):
+        own = isinstance(step, LearnedMetric) or hasattr(step, "fit_out_of_fold")
+        if own and takes_folds(step):
+            step.set_params(cv=splits)
 
 
 def _metric_of(
@@ -209,6 +260,13 @@ def last_step(estimator: Any) -> Any:
     return last_step(estimator[-1]) if is_pipeline(estimator) else estimator
 
 
+def all_steps(estimator: Any) -> list[Any]:
+    """Return the steps of a pipeline and of pipelines in it; the estimator itself otherwise."""
+    if not is_pipeline(estimator):
+        return [estimator]
+    return [one for _, step in estimator.steps for one in all_steps(step)]
+
+
 def _out_of_bag(estimator: Any, rows: Rows) -> FloatArray:
     """Return out-of-bag probabilities, by trees that have not seen the row; no refits by fold."""
     p = np.asarray(estimator.oob_decision_function_, dtype=np.float64)[rows.used]
@@ -225,7 +283,9 @@ def _cross_fitted(name: str, estimator: Any, rows: Rows) -> FloatArray:
             p[np.ix_(test, known)] = 1.0
             continue
         weights = None if rows.weights is None else rows.weights[train]
-        fitted = _fit(name, clone(estimator), rows.X[train], rows.y[train], weights)
+        one = clone(estimator)
+        _give_folds(one, rows, folds_among(rows.splits, train))
+        fitted = _fit(name, one, rows.X[train], rows.y[train], weights)
         p[test] = member_probabilities(fitted, rows.X[test], rows.classes, name)
     return p[rows.used]
 
