@@ -14,7 +14,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -495,7 +495,7 @@ def test_rows_of_weight_0_do_not_count_for_the_choice_of_members():
     asked = []
 
     class Watched(pc.PolychotomyPool):
-        def _named_members(self, n_rows=0):
+        def _named_members(self, n_rows=0, cv=5):
             asked.append(n_rows)
             return [("bayes", GaussianNB())]
 
@@ -616,6 +616,36 @@ def test_out_of_fold_probabilities_by_the_folds_of_a_pool_are_those_of_refits():
     )
     wanted = pipe.set_params(cv=folds).fit_out_of_fold(Z, y)
     np.testing.assert_allclose(fitted[0].out_of_fold, wanted, atol=1e-10)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_folds_of_a_generator_are_listed_once(n_jobs):
+    folds = list(StratifiedKFold(3).split(X, y))
+    members = [LS, ("pipe", make_pipeline(StandardScaler(), pc.MetricClassifier())), BAYES]
+    listed = pc.PolychotomyPool(members, cv=folds).fit(X, y).predict_proba(NEW)
+    pool = pc.PolychotomyPool(members, cv=iter(folds), n_jobs=n_jobs)
+    np.testing.assert_array_equal(pool.fit(X, y).predict_proba(NEW), listed)
+
+
+def test_default_members_take_the_folds_of_a_generator():
+    pool = pc.PolychotomyPool(cv=iter(StratifiedKFold(2).split(X[::3], y[::3])), budget=0.2)
+    assert pool.fit(X[::3], y[::3]).member_names() == [*FIVE, "trees", "boosting"]
+
+
+def test_metric_and_machines_have_the_same_folds_of_a_splitter_without_a_seed():
+    splitter = KFold(3, shuffle=True)
+    alone = pc.MetricClassifier(metric=QUICK, cv=splitter)
+    pool = pc.PolychotomyPool([("one", alone), ("two", alone)]).fit(X, y)
+    folds = []
+    for clf in (clone(alone).fit(X, y), *pool.members_.values()):
+        np.testing.assert_equal(clf.metric_.cv, clf.estimator_.cv)
+        folds.append(clf.metric_.cv[0][1].tolist())
+    assert len({tuple(first) for first in folds}) == 3
+    # The parameter is that of the user.
+    assert clone(alone).fit(X, y).cv.shuffle
+    pairs = list(StratifiedKFold(3).split(X, y))
+    p, q = (pc.MetricClassifier(metric=QUICK, cv=cv).fit(X, y) for cv in (iter(pairs), pairs))
+    np.testing.assert_array_equal(p.predict_proba(NEW), q.predict_proba(NEW))
 
 
 def test_members_that_hold_out_no_rows_are_refitted():

@@ -19,7 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ..core.checks import for_all_classes, probability_array
 from ..core.threads import single_threaded_blas
 from ..core.types import FloatArray, IntArray
-from ..pipe.folds import Splits
+from ..pipe.folds import Splits, listed_once
 from .metric import LearnedMetric
 from .metric_classifier import MetricClassifier
 
@@ -189,6 +189,7 @@ def _fit_own(
         estimator.set_params(cv=rows.splits)
     shared = {}
     if isinstance(estimator, MetricClassifier):
+        estimator.set_params(cv=listed_once(estimator.cv, X, rows.y))
         shared["metric"] = _metric_of(estimator, X, rows, metrics)
     p: FloatArray | None = estimator.fit_out_of_fold(X, rows.y, rows.weights, **shared)
     return p
