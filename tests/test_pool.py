@@ -14,7 +14,13 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    StratifiedKFold,
+    cross_val_predict,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -170,6 +176,28 @@ def test_scores_of_leave_one_out_get_no_matrix():
     assert min(pool.member_nll_.values()) > 0.98 * np.log(4)
     kinds = [type(one) for one in pool.temperings_.values()]
     assert kinds == [pc.Tempering, pc.StructuredTempering]
+
+
+def test_members_say_whether_they_leave_one_out():
+    by_formula, by_folds = least_squares(None), least_squares(None).set_params(cv=5)
+    inner = pc.PolychotomyPool([LS, BAYES])
+    members = {
+        "formula": by_formula,
+        "folds": by_folds,
+        "metric": LS[1],
+        "search": pc.TwoStepSearchCV(by_folds, {"machine__C": [1.0]}, None, show_progress=False),
+        "metric by folds": clone(LS[1]).set_params(cv=5),
+        "pool": inner,
+        "pool in a pipeline": make_pipeline(StandardScaler(), inner),
+        "pool by folds": pc.PolychotomyPool([BAYES]),
+        "pool of a pool": pc.PolychotomyPool([("pool", inner)]),
+        # A search of scikit-learn is refitted for every fold.
+        "grid": GridSearchCV(by_formula, {"machine__C": [1.0]}, cv=3),
+        "tempered": pc.TemperedClassifier(by_formula),
+    }
+    pool = pc.PolychotomyPool(list(members.items())).fit(X, y)
+    alone = [name for name, one in pool.temperings_.items() if type(one) is pc.Tempering]
+    assert alone == ["formula", "metric", "pool", "pool in a pipeline", "pool of a pool"]
 
 
 def test_a_metric_is_learned_once_for_all_who_share_it():
@@ -668,6 +696,10 @@ def test_numbers_that_trees_do_not_take_are_named():
         pool.fit(X, y)
         with pytest.raises(ValueError, match=sentence):
             pool.predict_proba(large)
+    # What others say about large numbers, or about anything else, is not changed.
+    huge = np.where(np.arange(6) == 2, 1e300, 1.0) * X
+    with pytest.raises(ValueError, match="n_estimators"):
+        pc.PolychotomyPool([("forest", RandomForestClassifier(-1))]).fit(huge, y)
     assert pc.PolychotomyPool([("boosting", BoostedTrees(2))]).fit(large, y).nll_ > 0.0
     with pytest.raises(ValueError, match="n_estimators"):
         pc.PolychotomyPool([("forest", RandomForestClassifier(-1))]).fit(X, y)

@@ -104,9 +104,11 @@ def _fit_member(
 ) -> Member:
     start, estimator = perf_counter(), clone(unfitted)
     p: FloatArray | None = None
+    alone = False
     with numbers_in_range(name, rows.X):
         if holds_rows_out(estimator):
             p = _fit_own(estimator, rows.X, rows, metrics)
+            alone = p is not None and leaves_one_out(estimator)
             refitted = unfitted  # without folds of all rows
         else:
             _give_folds(estimator, rows, rows.splits)
@@ -118,7 +120,7 @@ def _fit_member(
     if p is None:
         # No class has two rows, so no row can be held out.
         p = member_probabilities(estimator, rows.X[rows.used], rows.classes, name)
-    return Member(name, estimator, p, perf_counter() - start, leaves_one_out(estimator))
+    return Member(name, estimator, p, perf_counter() - start, alone)
 
 
 def holds_rows_out(estimator: Any) -> bool:
@@ -161,12 +163,15 @@ def folds_among(splits: Splits, rows: IntArray) -> Splits:
 
 
 def leaves_one_out(estimator: Any) -> bool:
-    """Whether some part of a member has the out-of-fold scores of leave-one-out formulas."""
+    """Whether a fitted member's own out-of-fold probabilities come from leave-one-out formulas.
+
+    Pipes mark the columns that do, and a pool says whether any member's do.
+    """
     last = last_step(estimator)
-    if isinstance(last, MetricClassifier):
-        last = last.unfitted()
-    folds = [value for key, value in last.get_params().items() if key.split("__")[-1] == "cv"]
-    return any(isinstance(one, str) and one == "leave_one_out" for one in folds)
+    for name in ("estimator_", "best_estimator_"):
+        if hasattr(last, name):
+            return leaves_one_out(getattr(last, name))
+    return bool(np.any(getattr(last, "leave_one_out_columns_", False)))
 
 
 def _fit_own(
@@ -227,13 +232,14 @@ def numbers_in_range(name: str, X: Any) -> Iterator[None]:
     """Name the column if a member fails at numbers that single precision does not have.
 
     Note: such numbers are not refused beforehand, because most members take them. Trees of
-    scikit-learn do not, and their message names neither the member nor the column.
+    scikit-learn do not, and their message names neither the member nor the column. Other messages
+    are about something else, also with such numbers.
     """
     try:
         yield
     except ValueError as error:
         large = np.flatnonzero(np.abs(X).max(axis=0, initial=0.0) > LARGEST_SINGLE)
-        if not len(large):
+        if not len(large) or "dtype('float32')" not in str(error):
             raise
         raise ValueError(
             f"The member {name!r} failed, and column {large[0]} of X (the first is 0) has numbers "

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -117,6 +117,8 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         Their weights in the arithmetic mean, which sum to 1.
     temperings_ : dict
         Their temperings.
+    leave_one_out_columns_ : ndarray of shape (n_members,)
+        Whether a member's out-of-fold probabilities come from leave-one-out formulas.
     log_linear_ : LogLinearPool
         The log-linear pool, with the slope of every member. Model files of earlier versions have
         `tempering_` instead, the tempering of the weighted geometric mean.
@@ -271,6 +273,13 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         members, _ = self._fit_members(X, y, sample_weight)
         p = np.stack([self.temperings_[one.name].transform(one.out_of_fold) for one in members])
         return self._together(p)
+
+    @property
+    def leave_one_out_columns_(self) -> NDArray[np.bool_]:
+        """Whether a member's out-of-fold probabilities come from leave-one-out formulas."""
+        check_is_fitted(self, "temperings_")
+        kinds = self.temperings_.values()
+        return np.array([not isinstance(kind, StructuredTempering) for kind in kinds])
 
     def member_names(self) -> list[str]:
         """Return the names of the members, with those that were skipped."""
