@@ -9,11 +9,14 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
+from sklearn.cross_decomposition import PLSSVD, PLSRegression
 from sklearn.datasets import load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.feature_selection import SelectKBest, VarianceThreshold
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, VotingRegressor
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.feature_selection import SelectFromModel, SelectKBest, VarianceThreshold
+from sklearn.impute import IterativeImputer
+from sklearn.linear_model import BayesianRidge, LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -23,7 +26,7 @@ from sklearn.model_selection import (
 )
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -622,11 +625,36 @@ def test_steps_that_learn_from_the_inputs_alone_are_fitted_once():
     steps = [
         (StandardScaler(), VarianceThreshold(), "passthrough"),
         (make_column_transformer((StandardScaler(), [0, 1])),),
+        (IterativeImputer(BayesianRidge()),),
     ]
     for some in steps:
         assert holds_rows_out(make_pipeline(*some, pc.PolychotomyClassifier()))
         assert not holds_rows_out(make_pipeline(*some, LogisticRegression()))
-    assert not holds_rows_out(make_pipeline(pc.LearnedMetric(), pc.PolychotomyClassifier()))
+
+
+def test_steps_that_learn_from_the_classes_are_known():
+    pls = PLSRegression(1)
+    for step in (
+        pc.LearnedMetric(),
+        LinearDiscriminantAnalysis(),
+        SelectFromModel(LogisticRegression()),
+        VotingRegressor([("one", BayesianRidge())]),
+        pls,
+        PLSSVD(1),
+        make_column_transformer((pls, [0, 1])),
+        make_union(StandardScaler(), SelectKBest(k=2)),
+    ):
+        assert not holds_rows_out(make_pipeline(step, pc.PolychotomyClassifier()))
+
+
+def test_folds_among_some_rows_are_places_among_them():
+    splits = [(np.arange(2, 8), np.arange(2)), (np.r_[:2, 5:8], np.arange(2, 5))]
+    splits.append((np.arange(5), np.arange(5, 8)))
+    (second, third) = folds_among(splits, splits[0][0])
+    assert [part.tolist() for part in second] == [[3, 4, 5], [0, 1, 2]]
+    assert [part.tolist() for part in third] == [[0, 1, 2], [3, 4, 5]]
+    halves = [(np.arange(4), np.arange(4, 8)), (np.arange(4, 8), np.arange(4))]
+    assert folds_among(halves, np.arange(4)) == []
 
 
 def test_out_of_fold_probabilities_by_the_folds_of_a_pool_are_those_of_refits():

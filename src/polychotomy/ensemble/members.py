@@ -12,7 +12,7 @@ import numpy as np
 from joblib import hash as hash_of
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
@@ -111,7 +111,7 @@ def _fit_member(
             alone = p is not None and leaves_one_out(estimator)
             refitted = unfitted  # without folds of all rows
         else:
-            _give_folds(estimator, rows, rows.splits)
+            _give_folds(estimator, rows)
             refitted = _fit(name, estimator, rows.X, rows.y, rows.weights)
             if rows.any_row and getattr(estimator, "oob_decision_function_", None) is not None:
                 p = _out_of_bag(estimator, rows)
@@ -138,28 +138,38 @@ def holds_rows_out(estimator: Any) -> bool:
 def learns_from_classes(step: Any) -> bool:
     """Whether a transformer, or an estimator inside it, learns from the classes.
 
-    Note: selectors do not say so in their tags, but for `VarianceThreshold` all of them do.
+    Note: plain regressors inside a transformer learn its columns, as those of `IterativeImputer`.
     """
-    # Imported here, because it would slow down importing this library.
-    from sklearn.feature_selection import SelectorMixin, VarianceThreshold
-
     inner = step.get_params().values() if hasattr(step, "get_params") else ()
     for one in (step, *inner):
         if isinstance(one, type) or not hasattr(one, "__sklearn_tags__"):
             continue
-        selects = isinstance(one, SelectorMixin) and not isinstance(one, VarianceThreshold)
-        if selects or get_tags(one).target_tags.required:
+        plain = one is not step and is_regressor(one) and not hasattr(one, "transform")
+        if not plain and _reads_classes(one):
             return True
     return False
 
 
+def _reads_classes(one: Any) -> bool:
+    """Whether `fit` of an estimator reads the classes.
+
+    Note: scikit-learn's tags do not say so for some selectors, nor for partial least squares.
+    """
+    # Imported here, because it would slow down importing this library.
+    from sklearn.cross_decomposition import PLSSVD
+    from sklearn.feature_selection import SelectorMixin, VarianceThreshold
+
+    if isinstance(one, SelectorMixin):
+        return not isinstance(one, VarianceThreshold)
+    predicts = is_classifier(one) or is_regressor(one)
+    return predicts or isinstance(one, PLSSVD) or bool(get_tags(one).target_tags.required)
+
+
 def folds_among(splits: Splits, rows: IntArray) -> Splits:
-    """Return folds of some of the rows, as places among these; those without rows are left out."""
-    found = [
-        tuple(np.flatnonzero(np.isin(rows, part)) for part in (train, test))
-        for train, test in splits
-    ]
-    return [(train, test) for train, test in found if len(train) and len(test)]
+    """Return folds of some of the rows, as places among these; none if one could not be trained."""
+    places = [[np.flatnonzero(np.isin(rows, part)) for part in pair] for pair in splits]
+    found = [(train, test) for train, test in places if len(test)]
+    return found if all(len(train) for train, _ in found) else []
 
 
 def leaves_one_out(estimator: Any) -> bool:
@@ -200,9 +210,12 @@ def _fit_own(
     return p
 
 
-def _give_folds(estimator: Any, rows: Rows, splits: Splits) -> None:
-    """Give the user's own folds to the steps of a pipeline that would choose others."""
-    if rows.any_row or not splits:
+def _give_folds(estimator: Any, rows: Rows, some: IntArray | None = None) -> None:
+    """Give the user's own folds, of all or of some rows, to the steps that would choose others."""
+    if rows.any_row:
+        return
+    splits = rows.splits if some is None else folds_among(rows.splits, some)
+    if not splits:
         return
     for step in all_steps(estimator):
         own = isinstance(step, LearnedMetric) or hasattr(step, "fit_out_of_fold")
@@ -291,7 +304,7 @@ def _cross_fitted(name: str, estimator: Any, rows: Rows) -> FloatArray:
             continue
         weights = None if rows.weights is None else rows.weights[train]
         one = clone(estimator)
-        _give_folds(one, rows, folds_among(rows.splits, train))
+        _give_folds(one, rows, train)
         fitted = _fit(name, one, rows.X[train], rows.y[train], weights)
         p[test] = member_probabilities(fitted, rows.X[test], rows.classes, name)
     return p[rows.used]
