@@ -315,14 +315,18 @@ def test_methods_are_tried_in_the_order_of_their_expected_times():
     known = table.candidates()
 
     def order(names, n_rows):
-        return [one.name for one in table.fastest_first((known[n] for n in names), n_rows, 10)]
+        return [one.name for one in table.fastest_first((known[n] for n in names), n_rows, 10, 5)]
 
     names = ["POOL", "boosting", "PWC_PSVM", "logistic", "NEST"]
     assert order(names, 1000)[:2] == ["logistic", "PWC_PSVM"]
     assert order(["POOL", "LS2"], 1000) == ["LS2", "POOL"]
+    # Boosting grows trees for every class, and the LS-SVMs of LS2 are asked for the rows alone.
+    two, many = (known["POOL"].expected_seconds(1000, 10, n) for n in (2, 50))
+    assert many > 1.2 * two
+    assert known["LS2"].expected_seconds(1000, 10, 2) == known["LS2"].expected_seconds(1000, 10, 50)
     # While both are exact, an LS-SVM grows faster with the rows than an SVM: the guesses of the
     # machines say so. In features, it takes one pass.
     pair = ["PWC_PSVM", "LSSVM_RBF_1vs1_Hamming"]
-    few, more = ([known[name].expected_seconds(n, 10) for name in pair] for n in (300, 3_000))
+    few, more = ([known[name].expected_seconds(n, 10, 5) for name in pair] for n in (300, 3_000))
     assert more[1] / few[1] > 2.0 * more[0] / few[0]
     assert order(pair, 30_000) == pair[::-1]

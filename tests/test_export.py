@@ -257,3 +257,15 @@ def test_pools_with_trees_and_boosting(enough, monkeypatch):
     machines = PolychotomyClassifier(LSSVM(C=1.0))
     members = [("trees", randomised_trees(89)), ("boosting", BoostedTrees(5)), ("ls", machines)]
     assert difference(PolychotomyPool(members)) < 1e-6
+
+
+def test_models_of_folds_without_a_class_of_one_row():
+    # The class is the first one, so that the others move by a column.
+    X, y = np.vstack([WINE, 3.0 * WINE[:1]]), np.append(NAMES, "amarone")
+    members = [("trees", randomised_trees(179)), ("boosting", BoostedTrees(5))]
+    for model in (randomised_trees(179), PolychotomyPool(members)):
+        with pytest.warns(UserWarning, match="fewer rows"):
+            model.fit(X, y)
+        graph = to_onnx(model, X[:9])
+        assert check_against(graph, model, X * 1.1) < 1e-6
+    assert [len(one.classes_) for one in model.members_["trees"].models_].count(3) == 1

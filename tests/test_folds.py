@@ -10,10 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, PredefinedSplit
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -21,13 +24,17 @@ from polychotomy import (
     LSSVM,
     SVM,
     KernelLogisticRegression,
+    LearnedMetric,
+    MetricClassifier,
     PolychotomyClassifier,
     PolychotomyPool,
     TwoStepSearchCV,
 )
 from polychotomy.core.contents import content_keys
 from polychotomy.core.rows import AnyRows
-from polychotomy.pipe.folds import FoldRows
+from polychotomy.ensemble.boosted_trees import BoostedTrees
+from polychotomy.ensemble.fold_mean import FoldMean
+from polychotomy.pipe.folds import FoldRows, split_rows
 
 
 def fold_of(X, y, rows=None, weights=None, pairwise=False, n_splits=5):
@@ -228,3 +235,41 @@ def test_two_entries_in_one_place_are_their_sum():
     for found, expected in zip(content_keys(twice), content_keys(twice.toarray()), strict=True):
         np.testing.assert_array_equal(found, expected)
     assert twice.nnz == 3  # the caller's matrix is as it was
+
+
+GROUPS = np.repeat(np.arange(9), 10)
+
+
+def test_splitters_see_all_rows_and_rows_of_weight_0_are_dropped():
+    X, y, weights = np.arange(90.0)[:, None], np.arange(90) % 3, (np.arange(90) >= 15) * 1.0
+    data = FoldRows(X, y, np.flatnonzero(weights), weights)
+    found = split_rows(PredefinedSplit(GROUPS), data, np.arange(3), {})
+    wanted = [np.setdiff1d(np.flatnonzero(number == GROUPS), np.arange(15)) for number in range(9)]
+    # Of the first group, all rows have the weight 0.
+    assert [test.tolist() for _, test in found] == [rows.tolist() for rows in wanted[1:]]
+    for train, test in found:
+        assert sorted([*train, *test]) == list(range(15, 90))
+    for clf in (BoostedTrees(3), FoldMean(GaussianNB()), PolychotomyPool([("b", GaussianNB())])):
+        fitted = clone(clf).set_params(cv=PredefinedSplit(GROUPS)).fit(X, y, weights)
+        listed = clone(clf).set_params(cv=list(PredefinedSplit(GROUPS).split())).fit(X, y, weights)
+        np.testing.assert_array_equal(fitted.predict_proba(X), listed.predict_proba(X))
+
+
+@pytest.mark.parametrize("cv", [None, True, "five", 2.5])
+@pytest.mark.parametrize(
+    "build", [PolychotomyPool, LearnedMetric, lambda cv: FoldMean(GaussianNB(), cv=cv)]
+)
+def test_what_is_no_cv_is_refused(build, cv):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"cv must be|[Uu]nknown cv"):
+        build(cv=cv).fit(X, y)
+
+
+@pytest.mark.parametrize("build", [PolychotomyPool, LearnedMetric, MetricClassifier, BoostedTrees])
+def test_splitters_without_their_groups_say_what_to_give(build):
+    X, y = load_iris(return_X_y=True)
+    for splitter in (GroupKFold(3), LeaveOneGroupOut()):
+        with pytest.raises(
+            ValueError, match=r"Give its folds instead: cv=list\(splitter\.split\(X"
+        ):
+            build(cv=splitter).fit(X, y)

@@ -8,14 +8,26 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.cross_decomposition import PLSSVD, PLSRegression
 from sklearn.datasets import load_wine
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, VotingRegressor
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.feature_selection import SelectFromModel, SelectKBest, VarianceThreshold
+from sklearn.impute import IterativeImputer
+from sklearn.linear_model import BayesianRidge, LogisticRegression
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    StratifiedKFold,
+    cross_val_predict,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import StandardScaler, TargetEncoder
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -25,7 +37,7 @@ from polychotomy.core.math import softmax
 from polychotomy.ensemble.boosted_trees import MOST_SECONDS, BoostedTrees
 from polychotomy.ensemble.fold_mean import FoldMean
 from polychotomy.ensemble.member_seconds import expected_seconds
-from polychotomy.ensemble.members import Rows, fit_members
+from polychotomy.ensemble.members import Rows, fit_members, folds_among, holds_rows_out
 from polychotomy.ensemble.pool import (
     boosted_trees,
     default_members,
@@ -167,6 +179,28 @@ def test_scores_of_leave_one_out_get_no_matrix():
     assert min(pool.member_nll_.values()) > 0.98 * np.log(4)
     kinds = [type(one) for one in pool.temperings_.values()]
     assert kinds == [pc.Tempering, pc.StructuredTempering]
+
+
+def test_members_say_whether_they_leave_one_out():
+    by_formula, by_folds = least_squares(None), least_squares(None).set_params(cv=5)
+    inner = pc.PolychotomyPool([LS, BAYES])
+    members = {
+        "formula": by_formula,
+        "folds": by_folds,
+        "metric": LS[1],
+        "search": pc.TwoStepSearchCV(by_folds, {"machine__C": [1.0]}, None, show_progress=False),
+        "metric by folds": clone(LS[1]).set_params(cv=5),
+        "pool": inner,
+        "pool in a pipeline": make_pipeline(StandardScaler(), inner),
+        "pool by folds": pc.PolychotomyPool([BAYES]),
+        "pool of a pool": pc.PolychotomyPool([("pool", inner)]),
+        # A search of scikit-learn is refitted for every fold.
+        "grid": GridSearchCV(by_formula, {"machine__C": [1.0]}, cv=3),
+        "tempered": pc.TemperedClassifier(by_formula),
+    }
+    pool = pc.PolychotomyPool(list(members.items())).fit(X, y)
+    alone = [name for name, one in pool.temperings_.items() if type(one) is pc.Tempering]
+    assert alone == ["formula", "metric", "pool", "pool in a pipeline", "pool of a pool"]
 
 
 def test_a_metric_is_learned_once_for_all_who_share_it():
@@ -492,7 +526,7 @@ def test_rows_of_weight_0_do_not_count_for_the_choice_of_members():
     asked = []
 
     class Watched(pc.PolychotomyPool):
-        def _named_members(self, n_rows=0):
+        def _named_members(self, n_rows=0, cv=5):
             asked.append(n_rows)
             return [("bayes", GaussianNB())]
 
@@ -542,6 +576,87 @@ def test_nobody_learns_from_rows_of_a_group_that_is_held_out():
         assert low <= pool.nll_ < high
 
 
+def categories(n_groups, n_copies=8):
+    """Groups of a category each, with a class that has nothing to do with it."""
+    groups = np.repeat(np.arange(n_groups), n_copies)
+    labels = (np.arange(n_groups) % 2)[groups]
+    return groups[:, None] * 1.0, labels, list(GroupKFold(5).split(groups, labels, groups))
+
+
+@pytest.mark.filterwarnings("ignore:.TargetEncoder.shuffle:FutureWarning")
+def test_steps_that_learn_from_the_classes_do_not_see_those_of_held_out_rows():
+    inputs, labels, folds = categories(40)
+    encoder = TargetEncoder(random_state=0)
+    members = [
+        ("encoded", make_pipeline(encoder, pc.PolychotomyClassifier())),
+        ("nested", make_pipeline(make_pipeline(encoder), pc.PolychotomyClassifier())),
+        ("part", make_pipeline(make_column_transformer((encoder, [0])), pc.MetricClassifier())),
+    ]
+    pool = pc.PolychotomyPool(members, cv=folds).fit(inputs, labels)
+    assert min(pool.member_nll_.values()) > 0.65
+    # Without groups, rows of a category are in the other folds as well.
+    rng = np.random.default_rng(0)
+    inputs, labels = rng.integers(0, 100, (320, 1)) * 1.0, rng.integers(0, 2, 320)
+    assert pc.PolychotomyPool(members[:1]).fit(inputs, labels).nll_ > 0.68
+    # Of 500 inputs without meaning, some seem to have one.
+    inputs = rng.normal(size=(60, 500))
+    selected = make_pipeline(SelectKBest(k=5), pc.PolychotomyClassifier())
+    assert pc.PolychotomyPool([("some", selected)]).fit(inputs, labels[:60]).nll_ > 0.65
+
+
+def test_pipelines_that_learn_from_the_classes_are_refitted_for_every_fold():
+    weights = np.arange(len(y)) % 3.0
+    folds = list(StratifiedKFold(4).split(X, y))
+    member = make_pipeline(LinearDiscriminantAnalysis(), pc.PolychotomyClassifier(GaussianNB()))
+    fitted, rows = pc.PolychotomyPool([("lda", member)], cv=folds)._fit_members(X, y, weights)
+    p = np.zeros((len(y), 3))
+    for train, test in rows.splits:
+        inner = folds_among(rows.splits, train)
+        one = clone(member).set_params(polychotomyclassifier__cv=inner)
+        one.fit(X[train], y[train], polychotomyclassifier__sample_weight=weights[train])
+        p[test] = one.predict_proba(X[test])
+    np.testing.assert_array_equal(fitted[0].out_of_fold, p[rows.used])
+    own = member.set_params(polychotomyclassifier__cv=rows.splits)
+    own.fit(X, y, polychotomyclassifier__sample_weight=weights)
+    np.testing.assert_array_equal(fitted[0].estimator.predict_proba(NEW), own.predict_proba(NEW))
+
+
+def test_steps_that_learn_from_the_inputs_alone_are_fitted_once():
+    steps = [
+        (StandardScaler(), VarianceThreshold(), "passthrough"),
+        (make_column_transformer((StandardScaler(), [0, 1])),),
+        (IterativeImputer(BayesianRidge()),),
+    ]
+    for some in steps:
+        assert holds_rows_out(make_pipeline(*some, pc.PolychotomyClassifier()))
+        assert not holds_rows_out(make_pipeline(*some, LogisticRegression()))
+
+
+def test_steps_that_learn_from_the_classes_are_known():
+    pls = PLSRegression(1)
+    for step in (
+        pc.LearnedMetric(),
+        LinearDiscriminantAnalysis(),
+        SelectFromModel(LogisticRegression()),
+        VotingRegressor([("one", BayesianRidge())]),
+        pls,
+        PLSSVD(1),
+        make_column_transformer((pls, [0, 1])),
+        make_union(StandardScaler(), SelectKBest(k=2)),
+    ):
+        assert not holds_rows_out(make_pipeline(step, pc.PolychotomyClassifier()))
+
+
+def test_folds_among_some_rows_are_places_among_them():
+    splits = [(np.arange(2, 8), np.arange(2)), (np.r_[:2, 5:8], np.arange(2, 5))]
+    splits.append((np.arange(5), np.arange(5, 8)))
+    (second, third) = folds_among(splits, splits[0][0])
+    assert [part.tolist() for part in second] == [[3, 4, 5], [0, 1, 2]]
+    assert [part.tolist() for part in third] == [[0, 1, 2], [3, 4, 5]]
+    halves = [(np.arange(4), np.arange(4, 8)), (np.arange(4, 8), np.arange(4))]
+    assert folds_among(halves, np.arange(4)) == []
+
+
 def test_out_of_fold_probabilities_by_the_folds_of_a_pool_are_those_of_refits():
     folds = list(StratifiedKFold(4).split(X, y))
     pool = pc.PolychotomyPool([("first", LS[1]), ("second", LS[1])], cv=folds)
@@ -557,6 +672,36 @@ def test_out_of_fold_probabilities_by_the_folds_of_a_pool_are_those_of_refits():
     )
     wanted = pipe.set_params(cv=folds).fit_out_of_fold(Z, y)
     np.testing.assert_allclose(fitted[0].out_of_fold, wanted, atol=1e-10)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_folds_of_a_generator_are_listed_once(n_jobs):
+    folds = list(StratifiedKFold(3).split(X, y))
+    members = [LS, ("pipe", make_pipeline(StandardScaler(), pc.MetricClassifier())), BAYES]
+    listed = pc.PolychotomyPool(members, cv=folds).fit(X, y).predict_proba(NEW)
+    pool = pc.PolychotomyPool(members, cv=iter(folds), n_jobs=n_jobs)
+    np.testing.assert_array_equal(pool.fit(X, y).predict_proba(NEW), listed)
+
+
+def test_default_members_take_the_folds_of_a_generator():
+    pool = pc.PolychotomyPool(cv=iter(StratifiedKFold(2).split(X[::3], y[::3])), budget=0.2)
+    assert pool.fit(X[::3], y[::3]).member_names() == [*FIVE, "trees", "boosting"]
+
+
+def test_metric_and_machines_have_the_same_folds_of_a_splitter_without_a_seed():
+    splitter = KFold(3, shuffle=True)
+    alone = pc.MetricClassifier(metric=QUICK, cv=splitter)
+    pool = pc.PolychotomyPool([("one", alone), ("two", alone)]).fit(X, y)
+    folds = []
+    for clf in (clone(alone).fit(X, y), *pool.members_.values()):
+        np.testing.assert_equal(clf.metric_.cv, clf.estimator_.cv)
+        folds.append(clf.metric_.cv[0][1].tolist())
+    assert len({tuple(first) for first in folds}) == 3
+    # The parameter is that of the user.
+    assert clone(alone).fit(X, y).cv.shuffle
+    pairs = list(StratifiedKFold(3).split(X, y))
+    p, q = (pc.MetricClassifier(metric=QUICK, cv=cv).fit(X, y) for cv in (iter(pairs), pairs))
+    np.testing.assert_array_equal(p.predict_proba(NEW), q.predict_proba(NEW))
 
 
 def test_members_that_hold_out_no_rows_are_refitted():
@@ -579,6 +724,10 @@ def test_numbers_that_trees_do_not_take_are_named():
         pool.fit(X, y)
         with pytest.raises(ValueError, match=sentence):
             pool.predict_proba(large)
+    # What others say about large numbers, or about anything else, is not changed.
+    huge = np.where(np.arange(6) == 2, 1e300, 1.0) * X
+    with pytest.raises(ValueError, match="n_estimators"):
+        pc.PolychotomyPool([("forest", RandomForestClassifier(-1))]).fit(huge, y)
     assert pc.PolychotomyPool([("boosting", BoostedTrees(2))]).fit(large, y).nll_ > 0.0
     with pytest.raises(ValueError, match="n_estimators"):
         pc.PolychotomyPool([("forest", RandomForestClassifier(-1))]).fit(X, y)

@@ -30,6 +30,9 @@ from ._rivals import PACKAGES, how_to_install, installed, rivals
 from ._titles import title_of, told_apart
 from ._together import together
 
+# From the numbers of rows, inputs and classes to seconds.
+Seconds = Callable[[int, int, int], float]
+
 PEERS = "scikit-learn"
 OURS = "polychotomy"
 OTHERS = "other"
@@ -89,8 +92,8 @@ class Candidate:
     storable : bool
         Whether `polychotomy.save` can write it.
     expected_seconds : callable
-        From the numbers of rows and inputs to a rough guess of the seconds on one core. It is
-        used for the order only: fast methods are tried first.
+        From the numbers of rows, inputs and classes to a rough guess of the seconds on one core. It
+        is used for the order only: fast methods are tried first.
     make : callable
         From `Conditions` to an estimator that tunes itself. It expects scaled inputs.
     pipe : PolychotomyClassifier or None
@@ -115,7 +118,7 @@ class Candidate:
     family: str
     probabilities: bool
     storable: bool
-    expected_seconds: Callable[[int, int], float]
+    expected_seconds: Seconds
     make: Callable[[Conditions], Any]
     pipe: PolychotomyClassifier | None = None
     quick: Callable[[Conditions], Any] | None = None
@@ -171,7 +174,7 @@ class Candidate:
 # Always judged, never recommended: a method that is worse has learned nothing of use.
 BASELINE = Candidate(
     *("majority", "the shares of the classes", "baseline", "baseline", True, False),
-    *(lambda n_rows, n_features: 0.0, lambda conditions: None),
+    *(lambda n_rows, n_features, n_classes: 0.0, lambda conditions: None),
 )
 
 
@@ -253,9 +256,12 @@ def choose(names: Iterable[str] | str | None) -> list[Candidate]:
     return list(dict.fromkeys(chosen))
 
 
-def fastest_first(chosen: Iterable[Candidate], n_rows: int, n_features: int) -> list[Candidate]:
-    """Sort methods by their expected time on training rows of this number and width."""
-    return sorted(chosen, key=lambda one: one.expected_seconds(n_rows, n_features))
+def fastest_first(
+    chosen: Iterable[Candidate], n_rows: int, n_features: int, n_classes: int
+) -> list[Candidate]:
+    """Sort methods by their expected time on so many training rows, inputs and classes."""
+    shape = n_rows, n_features, n_classes
+    return sorted(chosen, key=lambda one: one.expected_seconds(*shape))
 
 
 def _plain(name: str) -> str:
@@ -285,7 +291,7 @@ def _of_pipe(
     times = 1.0 if isinstance(pipe.code, OneVsOne) else 1.5
     times *= 3.0 if "refit" in pipe.decoder.needs else 1.0
 
-    def seconds(n_rows: int, n_features: int) -> float:
+    def seconds(n_rows: int, n_features: int, n_classes: int) -> float:
         return times * pipe.expected_seconds(n_rows)
 
     make = _tuned(pipe, "nll" if probabilities else "duan2003")
@@ -343,8 +349,8 @@ def _landmarks() -> Iterable[Candidate]:
     )
 
 
-def _linear_seconds(least: float, each: float) -> Callable[[int, int], float]:
-    return lambda n_rows, n_features: least + each * n_rows * (20 + n_features)
+def _linear_seconds(least: float, each: float) -> Seconds:
+    return lambda n_rows, n_features, n_classes: least + each * n_rows * (20 + n_features)
 
 
 def _least_squares(conditions: Conditions) -> Any:
@@ -386,12 +392,12 @@ def _pools() -> Iterable[Candidate]:
             yield Candidate(name, text, paper, OURS, True, True, seconds, make, is_pool=shares)
 
 
-def _pool_seconds(pool: Any) -> Callable[[int, int], float]:
-    def seconds(n_rows: int, n_features: int) -> float:
+def _pool_seconds(pool: Any) -> Seconds:
+    def seconds(n_rows: int, n_features: int, n_classes: int) -> float:
         if hasattr(pool, "expected_seconds"):
             return float(pool.expected_seconds(n_rows))
         members = default_members(n_rows=n_rows) if pool.members is None else pool.members
-        return expected_total(members, n_rows, n_features)
+        return expected_total(members, n_rows, n_features, n_classes)
 
     return seconds
 
@@ -407,8 +413,8 @@ def _rivals() -> Iterable[Candidate]:
             )
 
 
-def _peer_seconds(times: float) -> Callable[[int, int], float]:
-    return lambda n_rows, n_features: times * guessed_seconds(n_rows)
+def _peer_seconds(times: float) -> Seconds:
+    return lambda n_rows, n_features, n_classes: times * guessed_seconds(n_rows)
 
 
 def _is_pool(one: Any) -> bool:

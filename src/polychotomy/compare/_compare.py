@@ -147,10 +147,11 @@ def compare_methods(
     levels = sizes(n_train, len(classes.labels))
     chosen = choose(default_names(n_train, len(classes.labels)) if methods is None else methods)
     width = material.X.shape[1] if material.X.ndim > 1 else 1
-    chosen = fastest_first(chosen, levels[0], width)
+    shape = levels[0], width, len(classes.labels)
+    chosen = fastest_first(chosen, *shape)
     importance = importance and has_time(clock, COMFORT)
     judging = clock.keeping(IMPORTANCE_SHARE if importance else 0.0)
-    seconds = sum(one.expected_seconds(levels[0], width) for one in chosen)
+    seconds = sum(one.expected_seconds(*shape) for one in chosen)
     n_bytes = 8 * len(material.y) * width
     with (
         place_for(executor, n_jobs, seconds * len(material.rounds), judging, n_bytes) as where,

@@ -152,7 +152,8 @@ class Record:
         """Return how long a group will take with more rows, by what it took at a level."""
         cost, first = self.cost(group, level), group[0]
         if first.whole:
-            least, most = (first.expected_seconds(n, self.n_features) for n in (level.rows, rows))
+            width = self.n_features, self.n_classes
+            least, most = (first.expected_seconds(n, *width) for n in (level.rows, rows))
             return cost * most / least
         ratio = rows / level.rows
         tuned = first.tuned_rows(self.n_classes)

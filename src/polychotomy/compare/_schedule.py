@@ -132,7 +132,8 @@ class Schedule:
         for group in self.groups:
             if self.record.is_given_up(group, level):
                 continue
-            each = slow * max(one.expected_seconds(level.rows, self.n_features) for one in group)
+            shape = level.rows, self.n_features, self.record.n_classes
+            each = slow * max(one.expected_seconds(*shape) for one in group)
             if self.record.is_timed(group, level):
                 each = self.record.cost(group, level)
             work += (self.n_splits - self.record.n_splits(group, level)) * each

@@ -160,7 +160,7 @@ def fit_in_time(
 
     parts: list[Fit] = []
     where: Executor = InProcess()
-    if not _is_easy(names[0], trainer, n_rows, clock):
+    if not _is_easy(names[0], (n_rows, _width(trainer.X), n_classes), clock):
         parts = [Fit(names[0], rows) for rows in sizes(n_rows, n_classes)[:-1]]
         local = LocalProcesses(min(n_workers, 2), modules=COMPARISONS_NEED)
         if local.is_ready or has_time(clock, START):
@@ -188,11 +188,13 @@ def _told(model: Any, messages: list[str]) -> Any:
     return model
 
 
-def _is_easy(name: str, trainer: Trainer, n_rows: int, clock: Clock) -> bool:
+def _is_easy(name: str, shape: tuple[int, int, int], clock: Clock) -> bool:
     (candidate,) = choose([name])
-    shape = np.shape(trainer.X)
-    seconds = candidate.expected_seconds(n_rows, shape[1] if len(shape) > 1 else 1)
-    return seconds < EASY * (clock.left() or 0.0)
+    return candidate.expected_seconds(*shape) < EASY * (clock.left() or 0.0)
+
+
+def _width(X: Any) -> int:
+    return int(np.shape(X)[1]) if np.ndim(X) > 1 else 1
 
 
 def _plan(
@@ -223,9 +225,8 @@ def _words(name: str, fit: Fit, n_rows: int) -> str:
 def _last_resort(names: Sequence[str], trainer: Trainer, n_rows: int, n_classes: int) -> Trained:
     """Train something on few rows, without tuning, in this process."""
     rows = min(n_rows, sizes(n_rows, n_classes)[0])
-    width = np.shape(trainer.X)[1] if np.ndim(trainer.X) > 1 else 1
     able = [one for one in choose([*names, *LAST_RESORT]) if one.quick is not None]
-    name = fastest_first(able, rows, width)[0].name
+    name = fastest_first(able, rows, _width(trainer.X), n_classes)[0].name
     options = {key: value for key, value in trainer.options.items() if key != "n_jobs"}
     model = fit_method(
         *(name, trainer.X, trainer.y, trainer.preprocessor), n_rows=rows, tuned=False, **options

@@ -12,13 +12,14 @@ import numpy as np
 from joblib import hash as hash_of
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from ..core.checks import for_all_classes, probability_array
 from ..core.threads import single_threaded_blas
 from ..core.types import FloatArray, IntArray
-from ..pipe.folds import Splits
+from ..pipe.folds import Splits, listed_once
 from .metric import LearnedMetric
 from .metric_classifier import MetricClassifier
 
@@ -103,11 +104,14 @@ def _fit_member(
 ) -> Member:
     start, estimator = perf_counter(), clone(unfitted)
     p: FloatArray | None = None
+    alone = False
     with numbers_in_range(name, rows.X):
-        if hasattr(last_step(estimator), "fit_out_of_fold"):
+        if holds_rows_out(estimator):
             p = _fit_own(estimator, rows.X, rows, metrics)
+            alone = p is not None and leaves_one_out(estimator)
             refitted = unfitted  # without folds of all rows
         else:
+            _give_folds(estimator, rows)
             refitted = _fit(name, estimator, rows.X, rows.y, rows.weights)
             if rows.any_row and getattr(estimator, "oob_decision_function_", None) is not None:
                 p = _out_of_bag(estimator, rows)
@@ -116,16 +120,68 @@ def _fit_member(
     if p is None:
         # No class has two rows, so no row can be held out.
         p = member_probabilities(estimator, rows.X[rows.used], rows.classes, name)
-    return Member(name, estimator, p, perf_counter() - start, leaves_one_out(estimator))
+    return Member(name, estimator, p, perf_counter() - start, alone)
+
+
+def holds_rows_out(estimator: Any) -> bool:
+    """Whether a member returns out-of-fold probabilities that no step of it has seen the class of.
+
+    Note: the last step of a pipeline holds out rows of inputs that the other steps have made. If
+    one of these has learned from all classes, as scikit-learn's `TargetEncoder` does, the inputs of
+    a row tell its class, and the pipeline is refitted for every fold instead.
+    """
+    steps = all_steps(estimator)
+    own = hasattr(steps[-1], "fit_out_of_fold")
+    return own and not any(learns_from_classes(step) for step in steps[:-1])
+
+
+def learns_from_classes(step: Any) -> bool:
+    """Whether a transformer, or an estimator inside it, learns from the classes.
+
+    Note: plain regressors inside a transformer learn its columns, as those of `IterativeImputer`.
+    """
+    inner = step.get_params().values() if hasattr(step, "get_params") else ()
+    for one in (step, *inner):
+        if isinstance(one, type) or not hasattr(one, "__sklearn_tags__"):
+            continue
+        plain = one is not step and is_regressor(one) and not hasattr(one, "transform")
+        if not plain and _reads_classes(one):
+            return True
+    return False
+
+
+def _reads_classes(one: Any) -> bool:
+    """Whether `fit` of an estimator reads the classes.
+
+    Note: scikit-learn's tags do not say so for some selectors, nor for partial least squares.
+    """
+    # Imported here, because it would slow down importing this library.
+    from sklearn.cross_decomposition import PLSSVD
+    from sklearn.feature_selection import SelectorMixin, VarianceThreshold
+
+    if isinstance(one, SelectorMixin):
+        return not isinstance(one, VarianceThreshold)
+    predicts = is_classifier(one) or is_regressor(one)
+    return predicts or isinstance(one, PLSSVD) or bool(get_tags(one).target_tags.required)
+
+
+def folds_among(splits: Splits, rows: IntArray) -> Splits:
+    """Return folds of some of the rows, as places among these; none if one could not be trained."""
+    places = [[np.flatnonzero(np.isin(rows, part)) for part in pair] for pair in splits]
+    found = [(train, test) for train, test in places if len(test)]
+    return found if all(len(train) for train, _ in found) else []
 
 
 def leaves_one_out(estimator: Any) -> bool:
-    """Whether some part of a member has the out-of-fold scores of leave-one-out formulas."""
+    """Whether a fitted member's own out-of-fold probabilities come from leave-one-out formulas.
+
+    Pipes mark the columns that do, and a pool says whether any member's do.
+    """
     last = last_step(estimator)
-    if isinstance(last, MetricClassifier):
-        last = last.unfitted()
-    folds = [value for key, value in last.get_params().items() if key.split("__")[-1] == "cv"]
-    return any(isinstance(one, str) and one == "leave_one_out" for one in folds)
+    for name in ("estimator_", "best_estimator_"):
+        if hasattr(last, name):
+            return leaves_one_out(getattr(last, name))
+    return bool(np.any(getattr(last, "leave_one_out_columns_", False)))
 
 
 def _fit_own(
@@ -148,9 +204,23 @@ def _fit_own(
         estimator.set_params(cv=rows.splits)
     shared = {}
     if isinstance(estimator, MetricClassifier):
+        estimator.set_params(cv=listed_once(estimator.cv, X, rows.y))
         shared["metric"] = _metric_of(estimator, X, rows, metrics)
     p: FloatArray | None = estimator.fit_out_of_fold(X, rows.y, rows.weights, **shared)
     return p
+
+
+def _give_folds(estimator: Any, rows: Rows, some: IntArray | None = None) -> None:
+    """Give the user's own folds, of all or of some rows, to the steps that would choose others."""
+    if rows.any_row:
+        return
+    splits = rows.splits if some is None else folds_among(rows.splits, some)
+    if not splits:
+        return
+    for step in all_steps(estimator):
+        own = isinstance(step, LearnedMetric) or hasattr(step, "fit_out_of_fold")
+        if own and takes_folds(step):
+            step.set_params(cv=splits)
 
 
 def _metric_of(
@@ -175,13 +245,14 @@ def numbers_in_range(name: str, X: Any) -> Iterator[None]:
     """Name the column if a member fails at numbers that single precision does not have.
 
     Note: such numbers are not refused beforehand, because most members take them. Trees of
-    scikit-learn do not, and their message names neither the member nor the column.
+    scikit-learn do not, and their message names neither the member nor the column. Other messages
+    are about something else, also with such numbers.
     """
     try:
         yield
     except ValueError as error:
         large = np.flatnonzero(np.abs(X).max(axis=0, initial=0.0) > LARGEST_SINGLE)
-        if not len(large):
+        if not len(large) or "dtype('float32')" not in str(error):
             raise
         raise ValueError(
             f"The member {name!r} failed, and column {large[0]} of X (the first is 0) has numbers "
@@ -209,6 +280,13 @@ def last_step(estimator: Any) -> Any:
     return last_step(estimator[-1]) if is_pipeline(estimator) else estimator
 
 
+def all_steps(estimator: Any) -> list[Any]:
+    """Return the steps of a pipeline and of pipelines in it; the estimator itself otherwise."""
+    if not is_pipeline(estimator):
+        return [estimator]
+    return [one for _, step in estimator.steps for one in all_steps(step)]
+
+
 def _out_of_bag(estimator: Any, rows: Rows) -> FloatArray:
     """Return out-of-bag probabilities, by trees that have not seen the row; no refits by fold."""
     p = np.asarray(estimator.oob_decision_function_, dtype=np.float64)[rows.used]
@@ -225,7 +303,9 @@ def _cross_fitted(name: str, estimator: Any, rows: Rows) -> FloatArray:
             p[np.ix_(test, known)] = 1.0
             continue
         weights = None if rows.weights is None else rows.weights[train]
-        fitted = _fit(name, clone(estimator), rows.X[train], rows.y[train], weights)
+        one = clone(estimator)
+        _give_folds(one, rows, train)
+        fitted = _fit(name, one, rows.X[train], rows.y[train], weights)
         p[test] = member_probabilities(fitted, rows.X[test], rows.classes, name)
     return p[rows.used]
 

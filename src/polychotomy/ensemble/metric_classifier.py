@@ -21,6 +21,7 @@ from ..machines import LSSVM
 from ..machines.kernel_machine import KernelMachine
 from ..multinomial import KernelMultinomialRegression
 from ..pipe.classifier import PolychotomyClassifier
+from ..pipe.folds import listed_once
 from ..tuning.search import TwoStepSearchCV
 from .metric import LearnedMetric
 
@@ -156,7 +157,8 @@ class MetricClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, 
     def unfitted_metric(self) -> LearnedMetric:
         """Return a copy of the metric, with the folds."""
         metric = LearnedMetric() if self.metric is None else clone(self.metric)
-        return metric if self.cv is None else metric.set_params(cv=self.cv)
+        learned: LearnedMetric = _with_folds(metric, self.cv)
+        return learned
 
     def unfitted(self) -> Any:
         """Return a copy of the estimator, after checking that it can take a metric."""
@@ -168,7 +170,7 @@ class MetricClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, 
                 f"KernelMultinomialRegression; got {self.estimator!r}. For other classifiers use "
                 "make_pipeline(LearnedMetric(), ...)."
             )
-        return estimator if self.cv is None else estimator.set_params(cv=self.cv)
+        return _with_folds(estimator, self.cv)
 
     def _sk_visual_block_(self) -> Diagram:
         fitted = hasattr(self, "estimator_")
@@ -197,11 +199,12 @@ class MetricClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, 
         keep_out_of_fold: bool = False,
     ) -> FloatArray | None:
         self.unfitted()
+        folds = listed_once(self.cv, X, y)
         if metric is None:
-            metric = self.unfitted_metric().fit(X, y, sample_weight)
+            metric = _with_folds(self.unfitted_metric(), folds).fit(X, y, sample_weight)
         validate_data(self, X, skip_check_array=True)
         Z = metric.transform(X)
-        estimator = self._for_rows(len(Z))
+        estimator = _with_folds(self._for_rows(len(Z)), folds)
         machine = _machine_of(estimator)
         machine.set_params(**metric.parameters_for(machine))
         if len(Z) > MANY_ROWS and isinstance(machine.landmarks, Integral):
@@ -264,6 +267,10 @@ def default_estimator() -> PolychotomyClassifier:
         "shrunk_soft_max",
         cv="leave_one_out",
     )
+
+
+def _with_folds(estimator: Any, folds: Any) -> Any:
+    return estimator if folds is None else estimator.set_params(cv=folds)
 
 
 def _machine_of(estimator: Any) -> Any:

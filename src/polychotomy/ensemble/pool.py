@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -26,7 +25,7 @@ from ..core.weights import class_numbers, refuse_mixed_labels, row_weights
 from ..machines import SVM, KernelLogisticRegression
 from ..multinomial import KernelMultinomialRegression
 from ..pipe.classifier import PolychotomyClassifier
-from ..pipe.folds import FoldRows, split_rows
+from ..pipe.folds import FoldRows, is_number, split_rows
 from ..tempering import StructuredTempering, Tempering
 from ..tuning.search import TwoStepSearchCV
 from .boosted_trees import BoostedTrees
@@ -118,6 +117,8 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         Their weights in the arithmetic mean, which sum to 1.
     temperings_ : dict
         Their temperings.
+    leave_one_out_columns_ : ndarray of shape (n_members,)
+        Whether a member's out-of-fold probabilities come from leave-one-out formulas.
     log_linear_ : LogLinearPool
         The log-linear pool, with the slope of every member. Model files of earlier versions have
         `tempering_` instead, the tempering of the weighted geometric mean.
@@ -273,6 +274,13 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         p = np.stack([self.temperings_[one.name].transform(one.out_of_fold) for one in members])
         return self._together(p)
 
+    @property
+    def leave_one_out_columns_(self) -> NDArray[np.bool_]:
+        """Whether a member's out-of-fold probabilities come from leave-one-out formulas."""
+        check_is_fitted(self, "temperings_")
+        kinds = self.temperings_.values()
+        return np.array([not isinstance(kind, StructuredTempering) for kind in kinds])
+
     def member_names(self) -> list[str]:
         """Return the names of the members, with those that were skipped."""
         if hasattr(self, "members_"):
@@ -291,9 +299,10 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         classes, numbers = class_numbers(labels)
         weights = row_weights(sample_weight, None, X, numbers, classes)
         used = np.arange(len(labels)) if weights is None else np.flatnonzero(weights)
-        members = self._seeded(self._named_members(len(used)))
         splits = split_rows(self.cv, FoldRows(X, numbers, used, weights), classes, {})
-        any_row = isinstance(self.cv, Integral)
+        any_row = is_number(self.cv)
+        folds = self.cv if any_row else splits
+        members = self._seeded(self._named_members(len(used), folds))
         rows = Rows(X, labels, numbers, classes, weights, used, splits, any_row)
         kept = within_budget(members, self.budget, len(used), X.shape[1], len(classes))
         fitted = self._fit_all(kept, rows)
@@ -343,11 +352,12 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
     def _sk_visual_block_(self) -> Diagram:
         if hasattr(self, "members_"):
             return side_by_side(list(self.members_.items()))
-        return side_by_side(self._named_members())
+        cv = self.cv if is_number(self.cv) else 5
+        return side_by_side(self._named_members(cv=cv))
 
-    def _named_members(self, n_rows: int = 0) -> list[tuple[str, Any]]:
+    def _named_members(self, n_rows: int = 0, cv: Any = 5) -> list[tuple[str, Any]]:
         if self.members is None:
-            return default_members(self.cv, n_rows)
+            return default_members(cv, n_rows)
         members = list(self.members)
         if not members:
             raise ValueError("members is empty; give at least one, or None for the default.")

@@ -8,6 +8,7 @@ from functools import reduce, singledispatch
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.pipeline import Pipeline
 
@@ -86,9 +87,16 @@ def _(model: BoostedTrees, X: Tensor) -> Tensor:
 
 @probabilities.register
 def _(model: FoldMean, X: Tensor) -> Tensor:
-    if any(len(one.classes_) < len(model.classes_) for one in model.models_):
-        raise ExportError("A FoldMean with a class that some folds do not have cannot be exported.")
-    return mean([probabilities(one, X) for one in model.models_])
+    return mean([_for_all_classes(one, model.classes_, X) for one in model.models_])
+
+
+def _for_all_classes(model: Any, classes: NDArray[Any], X: Tensor) -> Tensor:
+    """Return a model's probabilities, with a column of zeros for every class that it lacks."""
+    p: Tensor = probabilities(model, X)
+    if not np.array_equal(model.classes_, classes):
+        # A product with zeros and ones rounds nothing.
+        p = p @ (model.classes_[:, None] == classes).astype(np.float64)
+    return p
 
 
 @singledispatch

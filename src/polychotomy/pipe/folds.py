@@ -8,6 +8,7 @@ set of folds, so that the machines are trained once for all of them.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -106,8 +107,8 @@ def split_rows(
     ----------
     cv : int, splitter or iterable
         A number means stratified folds by content, see `FoldRows`. A splitter and an iterable mean
-        what they mean in scikit-learn; every row must be tested exactly once. The pairs of an
-        iterable hold row numbers of `X`.
+        what they mean in scikit-learn; every row must be tested exactly once. Both give row numbers
+        of `X`; rows that are not in use are dropped.
     data : FoldRows
         The rows.
     classes : ndarray
@@ -120,27 +121,56 @@ def split_rows(
     splits : list of (train, test)
         Empty if no class has two rows, because no row can be held out then.
     """
-    # Imported here: at the top of the module it would double the import time of the library.
-    from sklearn.model_selection import check_cv
-
-    rows, y = data.rows, data.used_labels
-    if isinstance(cv, Integral):
-        check_number(int(cv), np.bincount(y, minlength=len(classes)), classes)
+    rows = data.rows
+    if is_number(cv):
+        check_number(int(cv), np.bincount(data.used_labels, minlength=len(classes)), classes)
         return data.stratified(int(cv))
-    if hasattr(cv, "split"):
-        params = {name: _cut(value, rows, len(data.y)) for name, value in split_params.items()}
+    found = list_folds(cv, data.X, data.y, split_params)
+    pairs = [(_used(train, rows), _used(test, rows)) for train, test in found]
+    # A fold may hold nothing but rows that are not in use.
+    pairs = [(train, test) for train, test in pairs if len(test)]
+    _check_partition(pairs, rows)
+    return pairs
+
+
+def is_number(cv: Any) -> bool:
+    """Whether `cv` is a number of folds."""
+    return isinstance(cv, Integral) and not isinstance(cv, bool)
+
+
+def list_folds(cv: Any, X: Any, y: Any, split_params: Mapping[str, Any] | None = None) -> list[Any]:
+    """List the folds of a splitter or an iterable, as pairs of training and test rows.
+
+    Note: whoever needs folds twice has to list them once. Asked again, a splitter without a seed
+    gives other folds, and a generator none. Splitters see all rows, also those of weight 0, because
+    some hold a value for every row, as `PredefinedSplit` does.
+    """
+    # Texts have `split`, too.
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise ValueError(
+            "cv must be a number of folds, a splitter, or pairs of training and test rows; got "
+            f"cv={cv!r}."
+        )
+    if not hasattr(cv, "split"):
+        return list(cv)
+    try:
         with warnings.catch_warnings():
             # Small classes are no problem of the pipe; numbers of folds warn about them by name.
             warnings.filterwarnings("ignore", message="The least populated class", append=False)
-            found = list(check_cv(cv, y, classifier=True).split(data.X[rows], y, **params))
-        pairs = [(rows[train], rows[test]) for train, test in found]
-    else:
-        pairs = [
-            (_used(train, rows, "cv"), _used(test, rows, "cv"))
-            for train, test in check_cv(cv).split()
-        ]
-    _check_partition(pairs, rows)
-    return pairs
+            return list(cv.split(X, y, **(split_params or {})))
+    except ValueError as error:
+        if "'groups' parameter should not be None" not in str(error):
+            raise
+        raise ValueError(
+            f"{type(cv).__name__} needs groups, which it did not get. Give its folds instead: "
+            "cv=list(splitter.split(X, y, groups))."
+        ) from error
+
+
+def listed_once(cv: Any, X: Any, y: Any) -> Any:
+    """Return the folds of a splitter or an iterable; numbers, names and None as they are."""
+    as_it_is = cv is None or isinstance(cv, Integral | str)
+    return cv if as_it_is else list_folds(cv, X, y)
 
 
 def n_folds(cv: Any) -> int:
@@ -168,18 +198,12 @@ def check_number(n_splits: int, sizes: IntArray, classes: NDArray[Any]) -> None:
         )
 
 
-def _used(index: Any, rows: IntArray, name: str) -> IntArray:
+def _used(index: Any, rows: IntArray) -> IntArray:
     index = np.asarray(index)
     if index.dtype == bool:
         index = np.flatnonzero(index)
     kept: IntArray = index[np.isin(index, rows)]
     return kept
-
-
-def _cut(value: Any, rows: IntArray, n_rows: int) -> Any:
-    if value is None or not hasattr(value, "__len__") or len(value) != n_rows:
-        return value
-    return np.asarray(value)[rows]
 
 
 def _check_partition(pairs: Splits, rows: IntArray) -> None:
