@@ -36,6 +36,7 @@ from ._data import (
     Weights,
     load_data,
     seconds_of,
+    shell_options,
 )
 from ._decisions import (
     Answered,
@@ -210,7 +211,8 @@ def compare(
         if asked is not None:
             show(f"\n{asked}")
     if report is not None:
-        _write_page(found, loaded, report, data, decided, charts_end)
+        commands = _commands(found, loaded, data, _learned(found, wanted, rare, costs, seed))
+        _write_page(found, loaded, report, commands, decided, charts_end)
     elif not as_json:
         tell("--report FILE.html shows reliability, confusions, hard pairs and doubtful rows.")
 
@@ -286,7 +288,7 @@ def _write_page(
     found: MethodComparison,
     loaded: Loaded,
     path: Path,
-    data: str,
+    commands: str,
     decided: ComparedDecisions | None,
     until: float | None,
 ) -> None:
@@ -299,7 +301,7 @@ def _write_page(
         loaded.title,
         X=table.X if found.kept is None else table.X.iloc[found.kept],
         rows=_rows(found, loaded),
-        commands=_commands(found, loaded, data),
+        commands=commands,
         code=_code(found, loaded),
         notes=table.notes,
         decisions=decided,
@@ -310,7 +312,20 @@ def _write_page(
     tell(f"wrote {path}")
 
 
-def _commands(found: MethodComparison, loaded: Loaded, data: str) -> str:
+def _learned(
+    found: MethodComparison, wanted: Wishes, rare: str, costs: Path | None, seed: int
+) -> str:
+    """Return the options that change what is learned, and not how the table is read."""
+    given: dict[str, Any] = {"costs": costs, "reject_cost": wanted.reject_cost}
+    able = found.storable is not None and found.candidates[found.storable].probabilities
+    # Thresholds are chosen on rows that are held out, which need probabilities and all classes.
+    if able and rare == "keep":
+        given |= {"answered": wanted.answered, "sets": wanted.sets}
+    return shell_options({**given, "seed": seed or None})
+
+
+def _commands(found: MethodComparison, loaded: Loaded, data: str, learned: str = "") -> str:
+    """Return the commands that train the method as it was judged, and predict with it."""
     if found.storable is None:
         return ""
     before = ""
@@ -318,8 +333,8 @@ def _commands(found: MethodComparison, loaded: Loaded, data: str) -> str:
         before = f"# {found.recommended} cannot be kept in a model file, {found.storable} can\n"
     target = f" --target {shlex.quote(loaded.table.schema.target)}"
     return (
-        f"{before}polychotomy fit {shlex.quote(data)}{target} --method {found.storable} "
-        "--output model.polychotomy\n"
+        f"{before}polychotomy fit {shlex.quote(data)}{target}{loaded.options}{learned} "
+        f"--method {found.storable} --output model.polychotomy\n"
         "polychotomy predict model.polychotomy new.csv --output predictions.csv"
     )
 
