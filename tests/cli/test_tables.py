@@ -272,6 +272,17 @@ def test_fit_says_once_what_to_do_about_a_class_of_one_row(commands):
     assert "stratified" not in made.err
 
 
+def test_fit_without_a_method_says_once_that_a_class_has_few_rows(commands):
+    rng = np.random.default_rng(0)
+    kind = np.array(["a"] * 30 + ["b"] * 30 + ["c"] * 6)
+    frame = pd.DataFrame({"u": rng.normal(size=66) + (kind == "b"), "v": rng.normal(size=66)})
+    frame.assign(kind=kind).to_csv(commands.folder / "few.csv", index=False)
+    made = commands.run("fit", "few.csv", "-t", "kind", "--time", "15s", "-o", "few.model")
+    assert made.code == 0, made.err
+    assert made.err.count("Class 'c': fewer rows than the 5 folds") == 1
+    assert "skips the cell" not in made.err and "make_pipeline" not in made.err
+
+
 def test_fit_without_a_method_takes_the_best_which_is_shown_and_documented(commands, small):
     made = commands.run("fit", small, "-t", "Art", "-m", "PWC_PSVM", "-o", "plain.model")
     assert made.code == 0, made.err

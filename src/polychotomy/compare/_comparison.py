@@ -59,7 +59,7 @@ class MethodComparison:
     kept : ndarray of int or None
         The rows of the table that were used; None for all.
     why : dict of str
-        Why methods were judged on fewer rows only.
+        Why methods were judged on fewer rows only, or without tuning.
     importance : list of dict or None
         How much worse the recommended method gets without each column; None if that was not
         computed. See `column_importance`.
