@@ -52,6 +52,7 @@ from ._time import PAGE, RANKING, charts_until, command_clock, process_start
 
 if TYPE_CHECKING:
     from ..compare import ComparedDecisions, MethodComparison
+    from ..tables import TableSchema
 
 Time = Annotated[
     str,
@@ -299,7 +300,7 @@ def _write_page(
     page = html_report(
         found,
         loaded.title,
-        X=table.X if found.kept is None else table.X.iloc[found.kept],
+        X=_with_dates(table.X if found.kept is None else table.X.iloc[found.kept], table.schema),
         rows=_rows(found, loaded),
         commands=commands,
         code=_code(found, loaded),
@@ -310,6 +311,19 @@ def _write_page(
     with whole_file(path) as stream:
         stream.write(page.encode())
     tell(f"wrote {path}")
+
+
+def _with_dates(X: Any, schema: TableSchema) -> Any:
+    """Return inputs for people, with dates in place of the seconds that methods get."""
+    import numpy as np
+
+    changed = {}
+    for name in schema.of_kind("date"):
+        seconds = X[name].to_numpy(dtype=np.float64)
+        known = ~np.isnan(seconds)
+        changed[name] = np.full(len(seconds), np.datetime64("NaT"), dtype="datetime64[s]")
+        changed[name][known] = np.floor(seconds[known]).astype(np.int64).astype("datetime64[s]")
+    return X.assign(**changed)
 
 
 def _learned(
