@@ -157,6 +157,16 @@ def test_fast_methods_go_on_where_the_best_have_no_time():
     ]
 
 
+def test_what_is_left_at_few_splits_is_said_to_be_so_because_of_all_methods():
+    groups = [choose([name]) for name in ("logistic", "forest", "PSVC")]
+    plan = schedule(groups=groups, clock=Clock(20.0))
+    for seconds in (7.0, 8.0, 9.0):
+        judged(plan, 0.5, seconds)
+    plan.take()
+    why = "one split takes 9.0 s, and 3 splits of all methods do not fit into the time"
+    assert plan.failures == {"PSVC": why}
+
+
 def test_what_remains_is_reckoned_from_what_was_done():
     plan = schedule()
     judged(plan, 0.5, 4.0)
