@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
+from polychotomy.cli.comparisons import _no_time_for
 from polychotomy.compare import (
     _splits,
     _where,
@@ -591,6 +592,27 @@ def test_cells_of_a_search_that_are_skipped_are_said_in_words_of_the_command_lin
     note = note_of(f"{start} that fail: MemoryError: std::bad_alloc", "PSVC")
     assert note.startswith("PSVC: some parameters could not be tried, because a process had not")
     assert "--jobs 1" in note
+
+
+def test_what_was_done_with_rare_classes_is_not_advised_again():
+    X, y = load_iris(return_X_y=True)
+    few = np.r_[0:40, 50:90, 100:102, 120:122]
+    kinds = y[few].astype(str)
+    kinds[-2:] = "3"
+    asked = (X[few], kinds, ["PWC_PSVM"])
+    kept, merged = (compare_methods(*asked, n_splits=1, rare=one) for one in ("keep", "merge"))
+    assert "--rare merge" in " ".join(kept.notes)
+    assert "Class '(rare)': fewer rows than the 5 folds" in " ".join(merged.notes)
+    assert "--rare" not in " ".join(merged.notes)
+
+
+def test_a_page_says_what_there_was_no_time_for():
+    X, y = load_iris(return_X_y=True)
+    found = compare_methods(X[::2], y[::2], ["PWC_PSVM"], n_splits=2)
+    (words,) = _no_time_for(found)
+    assert words.startswith("There was no time to find out which inputs matter or to draw a learn")
+    found = compare_methods(X[::2], y[::2], ["PWC_PSVM"], n_splits=2, importance=True)
+    assert _no_time_for(found) == []
 
 
 def test_many_pairs_are_searched_on_fewer_rows():

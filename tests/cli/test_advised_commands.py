@@ -1,6 +1,7 @@
 """The commands that the page of a comparison advises run as they are written."""
 
 import html
+import itertools
 import re
 import shlex
 
@@ -69,7 +70,7 @@ def test_decisions_and_a_binned_target_are_advised_too(commands):
     options = ("--drop", "note", "--drop", "size", "--bins", "3", "--order", "w", "--sets", "0.9")
     found = advised(commands, "my table.csv", "-t", "width in cm", *options)
     for name, value in zip(options[::2], options[1::2], strict=True):
-        assert (name, value) in zip(found, found[1:], strict=False)
+        assert (name, value) in itertools.pairwise(found)
     assert commands.run(*found).code == 0
 
 

@@ -70,6 +70,7 @@ Rare = Annotated[
         help="What to do with classes of fewer than 5 rows: keep, drop, or merge into one.",
     ),
 ]
+TEST_SIZE = 0.25
 # Limits of fewer than so many times what imports have taken so far are short.
 SHORT_PACES = 5.0
 # A few named methods on a file of fewer bytes need no other process.
@@ -101,8 +102,13 @@ def compare(
     time: Time = "10m",
     splits: Annotated[int, typer.Option(min=1, help="The number of splits.")] = 10,
     test_size: Annotated[
-        float, typer.Option(min=0.01, max=0.99, help="The share of the rows in the test part.")
-    ] = 0.25,
+        float,
+        typer.Option(
+            min=0.01,
+            max=0.99,
+            help="The share of the rows in the test part; without effect with --order.",
+        ),
+    ] = TEST_SIZE,
     nested: Annotated[
         bool, typer.Option("--nested", help="Nested cross-validation instead of random splits.")
     ] = False,
@@ -160,6 +166,8 @@ def compare(
     from ..core.checks import one_of
     from ..execution.forks import end_waiting
 
+    if order is not None and test_size != TEST_SIZE:
+        tell("--test-size has no effect with --order: each test part is a window in time.")
     clock = command_clock(limit, RANKING if report is None else PAGE)
     wanted = wishes(costs, reject_cost, answered, sets)
     if everything and methods:
@@ -213,7 +221,8 @@ def compare(
             show(f"\n{asked}")
     if report is not None:
         commands = _commands(found, loaded, data, _learned(found, wanted, rare, costs, seed))
-        _write_page(found, loaded, report, commands, decided, charts_end)
+        missing = [] if limit is None else _no_time_for(found)
+        _write_page(found, loaded, report, commands, missing, decided, charts_end)
     elif not as_json:
         tell("--report FILE.html shows reliability, confusions, hard pairs and doubtful rows.")
 
@@ -290,6 +299,7 @@ def _write_page(
     loaded: Loaded,
     path: Path,
     commands: str,
+    missing: list[str],
     decided: ComparedDecisions | None,
     until: float | None,
 ) -> None:
@@ -304,13 +314,30 @@ def _write_page(
         rows=_rows(found, loaded),
         commands=commands,
         code=_code(found, loaded),
-        notes=table.notes,
+        notes=(*table.notes, *missing),
         decisions=decided,
         until=until,
     )
     with whole_file(path) as stream:
         stream.write(page.encode())
     tell(f"wrote {path}")
+
+
+def _no_time_for(found: MethodComparison) -> list[str]:
+    """Say which sections the page does not have because the time was up."""
+    from ..compare._candidates import BASELINE
+    from ..compare._compare import curve_rows
+
+    if found.recommended == BASELINE.name:
+        return []
+    lacking = []
+    if found.importance is None and found.candidates[found.recommended].probabilities:
+        lacking.append("find out which inputs matter")
+    judged = {point["rows"] for point in found.curve if point["method"] == found.recommended}
+    if len(judged) < 2 and curve_rows(found.most_rows, len(found.classes)):
+        lacking.append("draw a learning curve")
+    words = " or to ".join(lacking)
+    return [f"There was no time to {words}: allow more with --time."] if lacking else []
 
 
 def _with_dates(X: Any, schema: TableSchema) -> Any:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+RARE_ADVICE = (
+    " --rare merge joins classes with fewer than 5 rows, --rare drop skips them.",
+    " --rare drop skips such classes, --rare merge joins them.",
+)
 # What a warning of a library says, and what a note says instead: with an option that exists.
 _WORDS = (
     (
@@ -35,6 +39,13 @@ _WORDS = (
         "5 rows, --rare drop skips them.",
     ),
 )
+
+
+def without_rare_advice(note: str) -> str:
+    """Return a note without the advice to drop or merge rare classes, which was done already."""
+    for advice in RARE_ADVICE:
+        note = note.replace(advice, "")
+    return note
 
 
 def note_of(message: str, methods: str) -> str:
