@@ -5,6 +5,9 @@ import signal
 import threading
 import time
 
+import numpy
+import pandas
+
 
 def sleep(context, seconds):
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -19,6 +22,12 @@ def train(name, X, y, preprocessor, *, n_rows, **options):
     if (name, n_rows is None) in {("PSVC", True), ("TKLR", False)}:
         time.sleep(600)
     return name, n_rows
+
+
+def fill(context, n_bytes):
+    """Hold so many bytes of memory, after words of a table: their allocator reserves much more."""
+    words = pandas.Series(["red", "green"], dtype="string[pyarrow]")
+    return len(words), float(numpy.ones(n_bytes // 8).sum())
 
 
 def wait(context, seconds):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
+from polychotomy.cli.comparisons import _no_time_for
 from polychotomy.compare import (
     _splits,
     _where,
@@ -31,6 +32,7 @@ from polychotomy.compare._assembling import common_splits
 from polychotomy.compare._candidates import choose
 from polychotomy.compare._classes import settle_classes
 from polychotomy.compare._judging import HeldOut, Judged, Level
+from polychotomy.compare._notes import note_of
 from polychotomy.compare._peers import Conditions
 from polychotomy.compare._report import MOST_PANELS, _panels_left
 from polychotomy.compare._schedule import Schedule
@@ -154,6 +156,16 @@ def test_fast_methods_go_on_where_the_best_have_no_time():
         (("LSL",), 43500),
         (("logistic",), 43500),
     ]
+
+
+def test_what_is_left_at_few_splits_is_said_to_be_so_because_of_all_methods():
+    groups = [choose([name]) for name in ("logistic", "forest", "PSVC")]
+    plan = schedule(groups=groups, clock=Clock(20.0))
+    for seconds in (7.0, 8.0, 9.0):
+        judged(plan, 0.5, seconds)
+    plan.take()
+    why = "one split takes 9.0 s, and 3 splits of all methods do not fit into the time"
+    assert plan.failures == {"PSVC": why}
 
 
 def test_what_remains_is_reckoned_from_what_was_done():
@@ -537,6 +549,70 @@ def test_a_process_may_use_two_gigabytes_or_more_for_a_large_table(monkeypatch):
     assert _where.most_memory(1 << 30, 2) == 12 << 30
     monkeypatch.setattr(_where, "available_memory", lambda: 1 << 30)
     assert _where.most_memory(1000, 2) < 1 << 29
+
+
+def test_a_single_process_may_use_most_of_what_is_free(monkeypatch):
+    monkeypatch.setattr(_where, "available_memory", lambda: 100 << 30)
+    assert _where.most_memory(1000, 1) == 80 << 30
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what is resident")
+def test_memory_that_is_reserved_and_not_used_does_not_count():
+    found = []
+    calls = iter([Call(400 << 20), Call(800 << 20)])
+    where = LocalProcesses(1, memory=700 << 20, modules=["stubborn"])
+    take, keep = lambda: next(calls, None), lambda _, answer: found.append(answer)
+    where.call("stubborn:fill", pandas.Series(["a", "b"]), take, keep)
+    assert found[0].value == (2, float(400 << 17))
+    assert found[1].failure == "not enough memory"
+
+
+def test_lack_of_memory_is_said_and_more_time_is_not_advised():
+    raw = "All 49 cells of the search of PSVC failed, the first with: MemoryError: std::bad_alloc"
+    plan = schedule(clock=Clock(200.0), n_splits=1)
+    plan.on_answer(plan.take(), Answer(failure=raw, seconds=1.0))
+    (why,) = set(plan.failures.values())
+    assert why == "it failed: not enough memory"
+    X, y = load_iris(return_X_y=True)
+    found = compare_methods(X[::3], y[::3], ["PWC_PSVM", "logistic"], n_splits=1)
+    untuned = replace(found, level=Level(37, False), most_rows=37)
+    assert "More time would tune" in " ".join(untuned.reasons)
+    lacking = replace(untuned, why=dict.fromkeys(found.methods, why))
+    words = " ".join(lacking.reasons)
+    assert "More time" not in words
+    assert "Allow more" not in words
+    assert "memory was not enough, more time does not help: --jobs 1 lets" in words
+
+
+def test_cells_of_a_search_that_are_skipped_are_said_in_words_of_the_command_line():
+    start = "The search of KernelLogisticRegression skips the cell {'C': 1.0}, and any others"
+    assert (
+        note_of(f"{start} that fail: The solver did not converge; scale the inputs", "PSVC") == ""
+    )
+    note = note_of(f"{start} that fail: MemoryError: std::bad_alloc", "PSVC")
+    assert note.startswith("PSVC: some parameters could not be tried, because a process had not")
+    assert "--jobs 1" in note
+
+
+def test_what_was_done_with_rare_classes_is_not_advised_again():
+    X, y = load_iris(return_X_y=True)
+    few = np.r_[0:40, 50:90, 100:102, 120:122]
+    kinds = y[few].astype(str)
+    kinds[-2:] = "3"
+    asked = (X[few], kinds, ["PWC_PSVM"])
+    kept, merged = (compare_methods(*asked, n_splits=1, rare=one) for one in ("keep", "merge"))
+    assert "--rare merge" in " ".join(kept.notes)
+    assert "Class '(rare)': fewer rows than the 5 folds" in " ".join(merged.notes)
+    assert "--rare" not in " ".join(merged.notes)
+
+
+def test_a_page_says_what_there_was_no_time_for():
+    X, y = load_iris(return_X_y=True)
+    found = compare_methods(X[::2], y[::2], ["PWC_PSVM"], n_splits=2)
+    (words,) = _no_time_for(found)
+    assert words.startswith("There was no time to find out which inputs matter or to draw a learn")
+    found = compare_methods(X[::2], y[::2], ["PWC_PSVM"], n_splits=2, importance=True)
+    assert _no_time_for(found) == []
 
 
 def test_many_pairs_are_searched_on_fewer_rows():

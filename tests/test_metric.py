@@ -1,5 +1,7 @@
 """The learned metric, against refits and finite differences."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -476,3 +478,22 @@ def test_leave_one_out_scores_in_single_precision(gamma, weight, monkeypatch):
     np.testing.assert_allclose(single, double, atol=1e-4)
     if weight != 1e3:  # at the limit
         assert np.array_equal(single, double) == (gamma != 1.0)
+
+
+@pytest.mark.parametrize("machine", [None, "tuned", "multinomial"])
+def test_nothing_is_said_about_the_scales_of_weighted_inputs(machine, monkeypatch):
+    metric = pc.LearnedMetric("rbf", rounds=1).fit(SMALL_X, SMALL_y)
+    # The last input hardly counts.
+    metric.feature_weights_ = np.array([1.0, 0.5, 0.2, 1e-5])
+    monkeypatch.setattr(pc.LearnedMetric, "fit", lambda self, *_: metric)
+    tuned = pc.TwoStepSearchCV(
+        pc.PolychotomyClassifier(pc.SVM()), {"machine__C": [1.0, 10.0]}, None, show_progress=False
+    )
+    multinomial = pc.KernelMultinomialRegression()
+    estimator = {"tuned": tuned, "multinomial": multinomial}.get(machine)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pc.MetricClassifier(estimator).fit(SMALL_X, SMALL_y)
+    assert not [one for one in caught if "scales" in str(one.message)]
+    with pytest.warns(UserWarning, match="scales of the inputs differ"):
+        pc.PolychotomyClassifier(pc.SVM()).fit(metric.transform(SMALL_X), SMALL_y)

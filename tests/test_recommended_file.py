@@ -14,7 +14,8 @@ def test_the_best_that_a_file_can_hold():
     found = compare_methods(X[::3], y[::3], ["PWC_PSVM", "PWC_KLR"], n_splits=2)
     best = found.recommended
     (other,) = set(found.methods) - {best}
-    loaded = SimpleNamespace(table=SimpleNamespace(schema=SimpleNamespace(target="kind")))
+    table = SimpleNamespace(schema=SimpleNamespace(target="kind"))
+    loaded = SimpleNamespace(table=table, options="")
     assert found.storable == best
     assert f"--method {best} " in _commands(found, loaded, "my flowers.csv")
 

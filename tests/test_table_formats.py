@@ -149,3 +149,27 @@ def test_folders_and_patterns_without_parquet(tmp_path):
     odd = tmp_path / "odd[1].csv"
     odd.write_bytes(CSV)
     assert len(read_table(str(odd), "kind").y) == ROWS
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_excel_texts_of_digits_are_words_and_its_numbers_and_dates_are_not(missing):
+    frame = pd.DataFrame(
+        {
+            "zip": np.array(["00501", "10001", "02134"])[np.arange(ROWS) % 3],
+            "width": np.arange(ROWS) * 1.5,
+            "count": np.arange(ROWS) % 7,
+            "amount": [f"{k}.50" for k in range(ROWS)],
+            "day": pd.date_range("2024-05-17", periods=ROWS),
+            "sold": np.arange(ROWS) % 2 == 0,
+            "kind": np.array(["None", "b"])[np.arange(ROWS) % 2],
+        }
+    ).astype(object)
+    if missing:
+        frame.iloc[4, :-1] = None
+    found = read_table(io.BytesIO(excel(frame)), "kind")
+    kinds = {one.name: one.kind for one in found.schema.columns}
+    words = {"zip": "category", "day": "date", "sold": "category"}
+    assert kinds == {"width": "number", "count": "number", "amount": "number", **words}
+    assert sorted(set(found.X["zip"].dropna())) == ["00501", "02134", "10001"]
+    assert found.X["count"].dropna().max() == 6
+    assert any("'zip' has numbers that begin with 0" in note for note in found.notes)

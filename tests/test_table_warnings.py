@@ -57,6 +57,20 @@ def leak_of_days(frame):
     return frame.assign(code=day + [f"{k % 28 + 1:02}" for k in range(N)])
 
 
+def test_a_column_that_names_what_rows_are_of_is_advised_for_groups():
+    frame = clean()
+    whose = np.random.default_rng(1).integers(0, 8, N)
+    frame["patient"] = [
+        f"P{kind[0]}{one:02d}" for kind, one in zip(frame["kind"], whose, strict=True)
+    ]
+    (text,) = warned(frame)
+    assert text.startswith("Column 'patient' alone tells 'kind' in")
+    assert "--drop patient; if rows with the same value belong together, --groups patient" in text
+    # A value for each class is no name.
+    (text,) = warned(leak_of_words(clean()))
+    assert "--groups" not in text
+
+
 @pytest.mark.parametrize("leak", [leak_of_words, leak_of_numbers, leak_of_gaps, leak_of_days])
 def test_columns_that_tell_the_class(leak):
     (text,) = warned(leak(clean()))

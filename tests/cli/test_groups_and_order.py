@@ -189,3 +189,18 @@ def test_what_is_done_with_rare_classes_is_said_and_judged(commands):
     judged = json.loads(commands.run("evaluate", "rare.model", "rare.csv", "--json").out)
     assert judged["unknown_classes"] == 0
     assert np.sum(judged["confusion"], axis=1).tolist()[judged["classes"].index("(rare)")] == 4
+
+
+def test_it_is_said_that_the_share_of_test_rows_does_not_count_with_an_order(commands):
+    words = "--test-size has no effect with --order"
+    assert words in compared(commands, "--order", "day", "--test-size", "0.4").err
+    assert words not in compared(commands, "--order", "day").err
+    assert words not in compared(commands, "--test-size", "0.4").err
+
+
+def test_one_group_has_no_standard_errors_which_is_said(commands):
+    made = commands.run(*asked("fit", "-m", "PWC_PSVM", "-o", "one.model"))
+    assert made.code == 0, made.err
+    words = "no standard errors: all rows are of one group"
+    assert words in commands.run("evaluate", "one.model", "t.csv", "--groups", "same").out
+    assert words not in commands.run("evaluate", "one.model", "t.csv", "--groups", "two").out

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -272,6 +273,18 @@ def test_fit_says_once_what_to_do_about_a_class_of_one_row(commands):
     assert "stratified" not in made.err
 
 
+def test_fit_without_a_method_says_once_that_a_class_has_few_rows(commands):
+    rng = np.random.default_rng(0)
+    kind = np.array(["a"] * 30 + ["b"] * 30 + ["c"] * 6)
+    frame = pd.DataFrame({"u": rng.normal(size=66) + (kind == "b"), "v": rng.normal(size=66)})
+    frame.assign(kind=kind).to_csv(commands.folder / "few.csv", index=False)
+    made = commands.run("fit", "few.csv", "-t", "kind", "--time", "15s", "-o", "few.model")
+    assert made.code == 0, made.err
+    assert made.err.count("Class 'c': fewer rows than the 5 folds") == 1
+    assert "skips the cell" not in made.err
+    assert "make_pipeline" not in made.err
+
+
 def test_fit_without_a_method_takes_the_best_which_is_shown_and_documented(commands, small):
     made = commands.run("fit", small, "-t", "Art", "-m", "PWC_PSVM", "-o", "plain.model")
     assert made.code == 0, made.err
@@ -509,6 +522,25 @@ def test_explain_shows_dates_as_dates(commands):
     assert made.code == 0, made.err
     found = commands.run("explain", "days.model", "days.csv", "--row", "3")
     assert "day: 2023-02-01\n" in found.out
+
+
+def test_the_page_shows_dates_as_dates(commands):
+    random = np.random.default_rng(0)
+    days = pd.date_range("2024-01-01", periods=160, freq="D")
+    late = np.arange(160) >= 120
+    frame = pd.DataFrame({"day": days.strftime("%d.%m.%Y"), "kind": np.where(late, "b", "a")})
+    frame.loc[late, "kind"] = random.choice(["a", "b"], late.sum())
+    frame.loc[[3, 130], "day"] = ""
+    frame.assign(u=random.normal(size=160)).to_csv(commands.folder / "days.csv", index=False)
+    options = ("--methods", "PWC_PSVM,logistic", "--splits", "4", "--report", "days.html")
+    made = commands.run("compare", "days.csv", "-t", "kind", *options)
+    assert made.code == 0, made.err
+    page = (commands.folder / "days.html").read_text(encoding="utf-8")
+    doubtful = page[page.index('id="doubtful"') :]
+    assert re.search(r"<td>2024-0\d-\d\d</td>", doubtful)
+    assert re.search(r"2024-0\d-\d\d to 2024-0\d-\d\d", page[: page.index('id="doubtful"')])
+    assert "e+09" not in page
+    assert "NaT" not in page
 
 
 def test_the_list_of_commands_is_not_cut_off(commands):

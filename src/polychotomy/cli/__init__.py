@@ -18,7 +18,7 @@ import typer
 from ..core.words import printable
 from ..execution.forks import end_waiting
 from . import cards, comparisons, models, studies
-from ._console import StoppedError
+from ._console import StoppedError, told
 from ._interrupts import interrupts_wait_for_imports
 
 app = typer.Typer(
@@ -75,6 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    told.clear()
     long_form, warnings.formatwarning = warnings.formatwarning, _Warnings()
     try:
         with interrupts_wait_for_imports():
@@ -101,8 +102,11 @@ class _Warnings:
 
         text = note_of(str(message), "")
         about_rare = "--rare" in text
-        if about_rare and self.advised:
+        # A note may name the method before the same words.
+        known = any(one.endswith(text) for one in told)
+        if not text or known or (about_rare and self.advised):
             return ""
+        told.append(text)
         self.advised |= about_rare
         return f"polychotomy: warning: {printable(text)}\n"
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ..execution.units import Unit
     from ..study.driver import OnProgress, Progress
 
+# What a command has told so far: warnings do not repeat it.
+told: list[str] = []
+
 
 def json_text(value: Any, **options: Any) -> str:
     """Write JSON, with escapes for what a terminal might obey; it reads back the same."""
@@ -52,6 +55,7 @@ def show(text: object = "") -> None:
 
 def tell(text: str) -> None:
     """Print a message, which is not a result, to standard error."""
+    told.append(text)
     # One write: Ctrl-C between the text and its line break would join it with the next message.
     sys.stderr.write(f"polychotomy: {printable(text)}\n")
     sys.stderr.flush()

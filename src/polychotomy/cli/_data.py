@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 BUILT_IN_TARGET = "class"
+# How a large table is read is decided by each command.
+NO_OPTIONS = ("most_rows", "until")
 
 Data = Annotated[
     str,
@@ -105,11 +107,12 @@ Cluster = Annotated[
 
 @dataclass(frozen=True)
 class Loaded:
-    """A table, with its name and how to read it in Python."""
+    """A table, with its name and how to read it: in Python, and by options of a command."""
 
     table: Table
     title: str
     code: str
+    options: str = ""
 
 
 def load_data(
@@ -156,7 +159,8 @@ def load_data(
     if rare != "keep":
         # Instead of the advice to do so, what is done with rare classes is said below.
         warned = tuple(warning for warning in warned if "--rare" not in warning)
-    loaded = replace(loaded, table=replace(table, notes=(*table.notes, *warned)))
+    typed = shell_options({**options, "rare": None if rare == "keep" else rare})
+    loaded = replace(loaded, table=replace(table, notes=(*table.notes, *warned)), options=typed)
     for note in table.notes:
         tell(note)
     for warning in warned:
@@ -220,6 +224,20 @@ def _reading_code(data: str, target: str, options: dict[str, Any]) -> str:
         "from polychotomy.tables import read_table\n\n"
         f"table = read_table({name!r}, {target!r}{more})\n"
     )
+
+
+def shell_options(given: dict[str, Any]) -> str:
+    """Return options as they are typed, each after a space; those without a value are left out."""
+    from ..tables._errors import option
+
+    typed = []
+    for name, value in given.items():
+        if value is None or value is False or name in NO_OPTIONS:
+            continue
+        words = name.replace("_", "-")
+        values = value if isinstance(value, list) else [value]
+        typed += [option(words)] if value is True else [option(words, one) for one in values]
+    return "".join(f" {one}" for one in typed)
 
 
 def seconds_of(text: str | None) -> float | None:

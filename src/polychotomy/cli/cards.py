@@ -123,6 +123,8 @@ def _decided(kept: Any) -> list[str]:
 
 
 def _text(found: dict[str, Any]) -> str:
+    from ..compare._card import how_judged
+
     classes = [str(label) for label in found["classes"]]
     some = ", ".join(classes[:MOST_LINES]) + (", ..." if len(classes) > MOST_LINES else "")
     lines = [
@@ -141,7 +143,8 @@ def _text(found: dict[str, Any]) -> str:
         return "\n".join(
             [*lines, "", "It was not compared with others: polychotomy compare does that."]
         )
-    lines += ["", f"Judged on rows it had not seen ({comparison['protocol']}):"]
+    judged = how_judged(comparison, found["method"])
+    lines += ["", f"Judged on rows it had not seen ({judged}):"]
     rows = [row for row in comparison["ranking"] if row["method"] == found["method"]]
     for row in rows[:1]:
         for key in ("nll", "error", "brier", "calibration"):

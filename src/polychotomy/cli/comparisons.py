@@ -36,6 +36,7 @@ from ._data import (
     Weights,
     load_data,
     seconds_of,
+    shell_options,
 )
 from ._decisions import (
     Answered,
@@ -51,6 +52,7 @@ from ._time import PAGE, RANKING, charts_until, command_clock, process_start
 
 if TYPE_CHECKING:
     from ..compare import ComparedDecisions, MethodComparison
+    from ..tables import TableSchema
 
 Time = Annotated[
     str,
@@ -68,6 +70,7 @@ Rare = Annotated[
         help="What to do with classes of fewer than 5 rows: keep, drop, or merge into one.",
     ),
 ]
+TEST_SIZE = 0.25
 # Limits of fewer than so many times what imports have taken so far are short.
 SHORT_PACES = 5.0
 # A few named methods on a file of fewer bytes need no other process.
@@ -99,8 +102,13 @@ def compare(
     time: Time = "10m",
     splits: Annotated[int, typer.Option(min=1, help="The number of splits.")] = 10,
     test_size: Annotated[
-        float, typer.Option(min=0.01, max=0.99, help="The share of the rows in the test part.")
-    ] = 0.25,
+        float,
+        typer.Option(
+            min=0.01,
+            max=0.99,
+            help="The share of the rows in the test part; without effect with --order.",
+        ),
+    ] = TEST_SIZE,
     nested: Annotated[
         bool, typer.Option("--nested", help="Nested cross-validation instead of random splits.")
     ] = False,
@@ -158,6 +166,8 @@ def compare(
     from ..core.checks import one_of
     from ..execution.forks import end_waiting
 
+    if order is not None and test_size != TEST_SIZE:
+        tell("--test-size has no effect with --order: each test part is a window in time.")
     clock = command_clock(limit, RANKING if report is None else PAGE)
     wanted = wishes(costs, reject_cost, answered, sets)
     if everything and methods:
@@ -210,7 +220,9 @@ def compare(
         if asked is not None:
             show(f"\n{asked}")
     if report is not None:
-        _write_page(found, loaded, report, data, decided, charts_end)
+        commands = _commands(found, loaded, data, _learned(found, wanted, rare, costs, seed))
+        missing = [] if limit is None else _no_time_for(found)
+        _write_page(found, loaded, report, commands, missing, decided, charts_end)
     elif not as_json:
         tell("--report FILE.html shows reliability, confusions, hard pairs and doubtful rows.")
 
@@ -286,7 +298,8 @@ def _write_page(
     found: MethodComparison,
     loaded: Loaded,
     path: Path,
-    data: str,
+    commands: str,
+    missing: list[str],
     decided: ComparedDecisions | None,
     until: float | None,
 ) -> None:
@@ -297,11 +310,11 @@ def _write_page(
     page = html_report(
         found,
         loaded.title,
-        X=table.X if found.kept is None else table.X.iloc[found.kept],
+        X=_with_dates(table.X if found.kept is None else table.X.iloc[found.kept], table.schema),
         rows=_rows(found, loaded),
-        commands=_commands(found, loaded, data),
+        commands=commands,
         code=_code(found, loaded),
-        notes=table.notes,
+        notes=(*table.notes, *missing),
         decisions=decided,
         until=until,
     )
@@ -310,7 +323,50 @@ def _write_page(
     tell(f"wrote {path}")
 
 
-def _commands(found: MethodComparison, loaded: Loaded, data: str) -> str:
+def _no_time_for(found: MethodComparison) -> list[str]:
+    """Say which sections the page does not have because the time was up."""
+    from ..compare._candidates import BASELINE
+    from ..compare._compare import curve_rows
+
+    if found.recommended == BASELINE.name:
+        return []
+    lacking = []
+    if found.importance is None and found.candidates[found.recommended].probabilities:
+        lacking.append("find out which inputs matter")
+    judged = {point["rows"] for point in found.curve if point["method"] == found.recommended}
+    if len(judged) < 2 and curve_rows(found.most_rows, len(found.classes)):
+        lacking.append("draw a learning curve")
+    words = " or to ".join(lacking)
+    return [f"There was no time to {words}: allow more with --time."] if lacking else []
+
+
+def _with_dates(X: Any, schema: TableSchema) -> Any:
+    """Return inputs for people, with dates in place of the seconds that methods get."""
+    import numpy as np
+
+    changed = {}
+    for name in schema.of_kind("date"):
+        seconds = X[name].to_numpy(dtype=np.float64)
+        known = ~np.isnan(seconds)
+        changed[name] = np.full(len(seconds), np.datetime64("NaT"), dtype="datetime64[s]")
+        changed[name][known] = np.floor(seconds[known]).astype(np.int64).astype("datetime64[s]")
+    return X.assign(**changed)
+
+
+def _learned(
+    found: MethodComparison, wanted: Wishes, rare: str, costs: Path | None, seed: int
+) -> str:
+    """Return the options that change what is learned, and not how the table is read."""
+    given: dict[str, Any] = {"costs": costs, "reject_cost": wanted.reject_cost}
+    able = found.storable is not None and found.candidates[found.storable].probabilities
+    # Thresholds are chosen on rows that are held out, which need probabilities and all classes.
+    if able and rare == "keep":
+        given |= {"answered": wanted.answered, "sets": wanted.sets}
+    return shell_options({**given, "seed": seed or None})
+
+
+def _commands(found: MethodComparison, loaded: Loaded, data: str, learned: str = "") -> str:
+    """Return the commands that train the method as it was judged, and predict with it."""
     if found.storable is None:
         return ""
     before = ""
@@ -318,8 +374,8 @@ def _commands(found: MethodComparison, loaded: Loaded, data: str) -> str:
         before = f"# {found.recommended} cannot be kept in a model file, {found.storable} can\n"
     target = f" --target {shlex.quote(loaded.table.schema.target)}"
     return (
-        f"{before}polychotomy fit {shlex.quote(data)}{target} --method {found.storable} "
-        "--output model.polychotomy\n"
+        f"{before}polychotomy fit {shlex.quote(data)}{target}{loaded.options}{learned} "
+        f"--method {found.storable} --output model.polychotomy\n"
         "polychotomy predict model.polychotomy new.csv --output predictions.csv"
     )
 

@@ -56,6 +56,7 @@ def assembled(
         for one in chosen
         if one.name not in judged
     }
+    behind = [*others, *(() if level.tuned else names)]
     share = len(train) / len(material.y)
     return MethodComparison(
         candidates=judged,
@@ -72,7 +73,7 @@ def assembled(
         most_rows=schedule.sizes[-1],
         curve=learning_curve(found, material),
         kept=classes.rows,
-        why={name: schedule.failures[name] for name in others if name in schedule.failures},
+        why={name: schedule.failures[name] for name in behind if name in schedule.failures},
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..core.words import counted
 from ._pages import environment
 
 
@@ -37,5 +38,38 @@ def html_card(facts: Mapping[str, Any]) -> str:
     ]
     if facts.get("written"):
         shown.append(("written", str(facts["written"])[:10]))
-    template = environment().get_template("card.html")
-    return str(template.render(card=facts, facts=shown, comparison=facts["comparison"])).lstrip()
+    template, comparison = environment().get_template("card.html"), facts["comparison"]
+    judged = "" if comparison is None else how_judged(comparison, facts["method"])
+    return str(
+        template.render(card=facts, facts=shown, comparison=comparison, judged=judged)
+    ).lstrip()
+
+
+def how_judged(comparison: Mapping[str, Any], method: str) -> str:
+    """Return how thoroughly a method was judged, in words.
+
+    Parameters
+    ----------
+    comparison : mapping
+        The summary of a comparison.
+    method : str
+        The method, which may have been judged on fewer rows or splits than the others.
+
+    Returns
+    -------
+    words : str
+
+    Examples
+    --------
+    >>> from polychotomy.compare._card import how_judged
+    >>> row = {"method": "POOL", "verdict": "on fewer rows", "train_rows": 1000, "splits": 1}
+    >>> how_judged({"protocol": "3 of the 5 planned splits", "ranking": [row]}, "POOL")
+    'trained on 1,000 rows, 1 split; other methods: 3 of the 5 planned splits'
+    """
+    worth = f"; {comparison['worth']}" if comparison.get("worth") else ""
+    whole = f"{comparison['protocol']}{worth}"
+    row = next((row for row in comparison["ranking"] if row["method"] == method), None)
+    if row is None or row["verdict"] != "on fewer rows":
+        return whole
+    rows, splits = counted(row["train_rows"], "row"), counted(row["splits"], "split")
+    return f"trained on {row.get('extent') or f'{rows}, {splits}'}; other methods: {whole}"

@@ -23,6 +23,7 @@ from ._comparison import MethodComparison
 from ._importance import column_importance
 from ._judging import Level, Material, Task
 from ._material import material_of
+from ._notes import without_rare_advice
 from ._schedule import Schedule
 from ._sizes import sizes
 from ._where import has_time, place_for
@@ -174,6 +175,8 @@ def compare_methods(
             kept = judging.reserve - share * clock.limit
             clock = Clock(clock.limit, clock.start, kept, clock.pace)
         found = assembled(chosen, schedule, material, classes, clock, protocol, (groups, order))
+        if rare != "keep":
+            found = replace(found, notes=[without_rare_advice(note) for note in found.notes])
         if not importance or found.recommended == BASELINE.name:
             return found
         columns = None
@@ -204,14 +207,19 @@ def _fill_curve(
     schedule: Schedule, name: str, where: Executor, material: Material, clock: Clock
 ) -> None:
     """Judge a method on fewer rows of a small table, for its learning curve."""
-    least = max(4 * len(material.labels), 20)
-    parts = [rows for rows in (schedule.sizes[0] // 4, schedule.sizes[0] // 2) if rows >= least]
+    parts = curve_rows(schedule.sizes[0], len(material.labels))
     tasks = iter(
         Call(Task((name,), Level(rows), split), clock.until())
         for rows in parts
         for split in range(min(CURVE_SPLITS, len(material.rounds)))
     )
     where.call(TASK, material, lambda: next(tasks, None), schedule.on_answer)
+
+
+def curve_rows(n_train: int, n_classes: int) -> list[int]:
+    """Return the smaller numbers of training rows for the learning curve of a small table."""
+    least = max(4 * n_classes, 20)
+    return [rows for rows in (n_train // 4, n_train // 2) if rows >= least]
 
 
 def _grouped(chosen: Sequence[Candidate]) -> list[list[Candidate]]:

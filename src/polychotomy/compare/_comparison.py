@@ -59,7 +59,7 @@ class MethodComparison:
     kept : ndarray of int or None
         The rows of the table that were used; None for all.
     why : dict of str
-        Why methods were judged on fewer rows only.
+        Why methods were judged on fewer rows only, or without tuning.
     importance : list of dict or None
         How much worse the recommended method gets without each column; None if that was not
         computed. See `column_importance`.
@@ -363,7 +363,7 @@ class MethodComparison:
 
     def summary(self) -> dict[str, Any]:
         """Return what a model file keeps: the ranking, and the recommended method by class."""
-        keys = ("method", "nll", "error", "brier", "calibration", "train_rows", "splits", "verdict")
+        keys = ("method", *FIGURES, "calibration", "train_rows", "splits", "verdict", "extent")
         return {
             "recommended": self.recommended,
             "criterion": self.criterion,
@@ -372,7 +372,7 @@ class MethodComparison:
             "rows": len(self.y),
             "margin": self.margin,
             "reasons": self.reasons,
-            "ranking": [{key: _plain_value(row[key]) for key in keys} for row in self.rows],
+            "ranking": [{key: _plain_value(row.get(key)) for key in keys} for row in self.rows],
             "per_class": self.per_class[:MOST_KEPT],
             "worst_confusions": worst_confusions(self),
             "calibration": self.recalibrated,

@@ -91,6 +91,8 @@ class Evaluation:
             if each == each:
                 around = self.standard_errors.get(key)
                 lines.append(f"{key:<13}{number(each)}{f' ± {number(around)}' if around else ''}")
+        if not self.standard_errors and self.rows > 1:
+            lines.append("no standard errors: all rows are of one group")
         if self.periods:
             lines += ["", "in the order of time:", *(_period_line(one) for one in self.periods)]
         if self.unknown:

@@ -220,7 +220,7 @@ def perform(material: Material, task: Task) -> Judged:
             found = {group[0].name: _judge_alone(group[0], split, conditions)}
     named = ", ".join(task.names)
     notes = [note_of(str(warning.message), named) for warning in caught]
-    return Judged(found, list(dict.fromkeys(notes)))
+    return Judged(found, [note for note in dict.fromkeys(notes) if note])
 
 
 def rows_of(X: Any, rows: IntArray) -> Any:

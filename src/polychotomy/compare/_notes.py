@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+RARE_ADVICE = (
+    " --rare merge joins classes with fewer than 5 rows, --rare drop skips them.",
+    " --rare drop skips such classes, --rare merge joins them.",
+)
 # What a warning of a library says, and what a note says instead: with an option that exists.
 _WORDS = (
     (
@@ -19,6 +23,13 @@ _WORDS = (
         "drop skips them.",
     ),
     (
+        re.compile(r"^The search of .* skips the cell .*(?:MemoryError|not enough memory)", re.S),
+        "some parameters could not be tried, because a process had not enough memory; --jobs 1 "
+        "lets one use most of what is free.",
+    ),
+    # The other parameters were tried, and nobody can do anything about these.
+    (re.compile(r"^The search of .* skips the cell"), ""),
+    (
         re.compile(r"^lbfgs failed to converge"),
         "its iterations were ended before they had converged; its figures may be too bad.",
     ),
@@ -28,6 +39,13 @@ _WORDS = (
         "5 rows, --rare drop skips them.",
     ),
 )
+
+
+def without_rare_advice(note: str) -> str:
+    """Return a note without the advice to drop or merge rare classes, which was done already."""
+    for advice in RARE_ADVICE:
+        note = note.replace(advice, "")
+    return note
 
 
 def note_of(message: str, methods: str) -> str:
@@ -43,6 +61,7 @@ def note_of(message: str, methods: str) -> str:
     Returns
     -------
     note : str
+        Empty if there is nothing to say.
 
     Examples
     --------
@@ -55,6 +74,6 @@ def note_of(message: str, methods: str) -> str:
         if found:
             text = words.format(*found.groups())
             # A note about classes is about the data: it is the same for all methods.
-            return text if pattern.groups or not methods else f"{methods}: {text}"
+            return text if pattern.groups or not methods or not text else f"{methods}: {text}"
     text = " ".join(message.split())
     return f"{methods}: {text}" if methods else text

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.types import FloatArray
 
@@ -184,25 +186,43 @@ def slices(comparison: MethodComparison, X: Any, most: int = 10) -> list[dict[st
     return sorted(found, key=lambda one: one["standard_error"] * 2 - one["error"])[:most]
 
 
+def day_words(moment: Any) -> str:
+    """Write a moment as people do: only the day, if it has no time."""
+    return str(moment).replace("T", " ").removesuffix(" 00:00:00")
+
+
 def _parts(values: Any) -> list[tuple[str, Any]]:
+    if values.dtype.kind == "M":
+        seconds = values.astype("datetime64[s]").astype(np.int64).astype(float)
+        return _quarters(
+            seconds,
+            np.isnat(values),
+            lambda value: day_words(np.datetime64(int(value), "s")),
+        )
     if values.dtype.kind in "fiu":
         numbers = values.astype(float)
-        missing = np.isnan(numbers)
-        parts = [("missing", missing)] if missing.any() else []
-        if missing.all():
-            return parts
-        ends = np.unique(np.quantile(numbers[~missing], [0.0, 0.25, 0.5, 0.75, 1.0]))
-        if len(ends) < 3:
-            return parts
-        place = np.searchsorted(ends[1:-1], numbers, side="left")
-        for k in range(len(ends) - 1):
-            inside = (place == k) & ~missing
-            parts.append((f"{ends[k]:.4g} to {ends[k + 1]:.4g}", inside))
-        return parts
+        return _quarters(numbers, np.isnan(numbers), lambda value: f"{value:.4g}")
     words = values.astype(str)
     names, numbers, counts = np.unique(words, return_inverse=True, return_counts=True)
     often = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
     return [(str(names[k]), numbers == k) for k in often]
+
+
+def _quarters(
+    numbers: FloatArray, missing: NDArray[np.bool_], words: Callable[[float], str]
+) -> list[tuple[str, Any]]:
+    """Divide numbers into four parts with as many each, and those that are missing."""
+    parts = [("missing", missing)] if missing.any() else []
+    if missing.all():
+        return parts
+    ends = np.unique(np.quantile(numbers[~missing], [0.0, 0.25, 0.5, 0.75, 1.0]))
+    if len(ends) < 3:
+        return parts
+    place = np.searchsorted(ends[1:-1], numbers, side="left")
+    for k in range(len(ends) - 1):
+        inside = (place == k) & ~missing
+        parts.append((f"{words(ends[k])} to {words(ends[k + 1])}", inside))
+    return parts
 
 
 def recalibrated(comparison: MethodComparison) -> dict[str, float] | None:

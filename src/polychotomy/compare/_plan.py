@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
-from ..core.words import duration
+from ..core.words import counted, duration
 from ..execution.calls import Call, too_late
 from ..execution.deadline import Clock
 from ._judging import Level, Task
@@ -173,7 +173,9 @@ class Plan:
         while len(need) > 2 and sum(cost for cost, _ in need.values()) > left * self.n_workers:
             _, group = need.pop(max(need, key=lambda name: need[name][0]))
             took = duration(self.record.cost(group, level))
-            self.record.give_up(group, level, f"one split took {took}, too long for the time limit")
+            fewest = counted(min(self.n_splits, FEWEST_SPLITS), "split")
+            why = f"one split takes {took}, and {fewest} of all methods do not fit into the time"
+            self.record.give_up(group, level, why)
 
     def _promoted(self, done: Sequence[Group], place: int) -> tuple[int, Sequence[Group]]:
         """Return the next size, and the groups that go on to it, the best first.

@@ -19,6 +19,7 @@ from ._judging import HeldOut, Judged, Level, Task
 Group = Sequence[Candidate]
 # How the reasons of methods begin that failed for another reason than the time.
 FAILED = "it failed: "
+NO_MEMORY = f"{FAILED}not enough memory"
 # Where parameters are chosen on fewer rows, the part of the time for training on all rows.
 TRAINING_PART = 0.1
 
@@ -80,6 +81,8 @@ class Record:
             self._seconds[task.level, key].append(answer.seconds)
             return
         why = f"{FAILED}{answer.failure}"
+        if "MemoryError" in why:
+            why = NO_MEMORY  # the message names cells of a search, and functions
         if answer.late:
             self._late_after[key] = answer.seconds
             why = "no time was left to try it"

@@ -17,6 +17,7 @@ from ._comparison import MethodComparison
 from ._decision_section import decision_section
 from ._decisions import ComparedDecisions
 from ._pages import environment
+from ._per_class import day_words
 from ._sections import MOST_WRITTEN, sections, with_titles
 from ._words import behind, number
 
@@ -289,7 +290,9 @@ def _doubtful(comparison: MethodComparison, X: Any, rows: Any) -> dict[str, Any]
 def _shown(value: Any) -> str:
     if isinstance(value, float):
         return "" if np.isnan(value) else f"{value:g}"
-    return str(value)[:30]
+    if value != value:  # a date that is missing
+        return ""
+    return (day_words(value) if hasattr(value, "isoformat") else str(value))[:30]
 
 
 def _plain_code(comparison: MethodComparison) -> str:

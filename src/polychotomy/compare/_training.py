@@ -23,6 +23,7 @@ from ..execution.processes import COMPARISONS_NEED
 from ._candidates import choose, fastest_first
 from ._classes import settle_classes
 from ._final import fit_method
+from ._notes import note_of, without_rare_advice
 from ._sizes import sizes
 from ._where import START, has_time
 
@@ -142,7 +143,8 @@ def fit_in_time(
     >>> trained.name, trained.rows
     ('PWC_PSVM', 150)
     """
-    numbers = settle_classes(trainer.y, trainer.options.get("rare", "keep")).numbers
+    rare = trainer.options.get("rare", "keep")
+    numbers = settle_classes(trainer.y, rare).numbers
     n_rows, n_classes = len(numbers), int(numbers.max()) + 1
     if clock.limit is None:
         return Trained(trainer(Fit(names[0])), names[0], n_rows)
@@ -170,20 +172,22 @@ def fit_in_time(
         tick(f"training {names[0]} on {n_rows:,} rows", clock.spent, clock.left())
         where.call(TASK, trainer, lambda: next(plan, None), on_answer)
     if wanted in found:
-        return Trained(_told(*found[wanted]), names[0], n_rows)
+        return Trained(_told(*found[wanted], rare), names[0], n_rows)
     if errors and len(names) == 1:
         raise errors[0]
     for fit in [*(Fit(name) for name in names[1:]), *reversed(parts)]:
         if fit in found:
             rows = n_rows if fit.rows is None else fit.rows
             said = _words(names[0], fit, n_rows)
-            return Trained(_told(*found[fit]), fit.name, rows, said)
+            return Trained(_told(*found[fit], rare), fit.name, rows, said)
     return _last_resort(names, trainer, n_rows, n_classes)
 
 
-def _told(model: Any, messages: list[str]) -> Any:
+def _told(model: Any, messages: list[str], rare: str) -> Any:
     """Return a model, after the warnings about it, which another process could not show."""
     for message in messages:
+        if rare != "keep":
+            message = without_rare_advice(note_of(message, ""))
         warnings.warn(message, UserWarning, stacklevel=3)
     return model
 

@@ -18,6 +18,7 @@ START = 2.0
 SMALL = 1.5
 # What a process may use: so many bytes, or more for a large table, of which methods make copies;
 # and of the memory that is free at the start not more than this share, of all processes together.
+# A single process may use that share.
 MOST_MEMORY, COPIES, MEMORY_SHARE = 2 << 30, 12, 0.8
 
 
@@ -48,6 +49,8 @@ def place_for(
 def most_memory(n_bytes: int, n_workers: int) -> int:
     """Return the bytes that each of some processes may use for a table of so many bytes."""
     wanted, free = max(MOST_MEMORY, COPIES * n_bytes), available_memory()
+    if n_workers == 1 and free is not None:
+        return int(MEMORY_SHARE * free)
     return wanted if free is None else min(wanted, int(MEMORY_SHARE * free / n_workers))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.words import counted
 from ._candidates import BASELINE
-from ._record import FAILED
+from ._record import FAILED, NO_MEMORY
 
 if TYPE_CHECKING:
     from ._comparison import MethodComparison
@@ -112,7 +112,13 @@ def _skipped(comparison: MethodComparison) -> list[str]:
     if comparison.left_out:
         words = [f"{name} ({why})" for name, why in comparison.left_out.items()]
         sentences.append(f"Skipped: {'; '.join(words)}.")
-    whys = [*comparison.left_out.values(), *comparison.why.values()]
+    if NO_MEMORY in (*comparison.left_out.values(), *comparison.why.values()):
+        sentences.append(
+            "Where memory was not enough, more time does not help: --jobs 1 lets one process use "
+            "most of what is free, and methods with landmarks (LSL) need less."
+        )
+    whys = [*comparison.left_out.values()]
+    whys += [why for name, why in comparison.why.items() if name in comparison.others]
     if any(not why.startswith(FAILED) for why in whys):
         sentences.append("Allow more with --time, or name fewer methods with --methods.")
     return sentences
@@ -122,6 +128,8 @@ def _choice(
     comparison: MethodComparison, chosen: dict[str, Any], best: dict[str, Any]
 ) -> list[str]:
     name, key = chosen["method"], comparison.criterion
+    # More time does not mend what failed for another reason.
+    failed = comparison.why.get(name, "").startswith(FAILED)
     start = f"Recommended: {comparison.candidates[name].title}:"
     if name in comparison.others:
         runs = comparison.others[name]
@@ -130,7 +138,7 @@ def _choice(
             f"a training part has {comparison.most_rows:,} rows), is less than that of "
             f"{best['method']} on the same rows. That has {best[key]:.4f} on "
             f"{counted(best['train_rows'], 'row')} and {counted(best['splits'], 'split')}.",
-            "More time would judge it more thoroughly: --time.",
+            *([] if failed else ["More time would judge it more thoroughly: --time."]),
         ]
     worth = f"; {comparison.worth}" if comparison.worth else ""
     seen = f"on rows it had not seen, {chosen[key]:.4f} ({comparison.protocol}{worth})"
@@ -151,7 +159,7 @@ def _choice(
         )
     if comparison.level.rows < comparison.most_rows:
         sentences.append("More time would judge the best methods on more rows: --time.")
-    elif not comparison.level.tuned:
+    elif not comparison.level.tuned and not failed:
         sentences.append("More time would tune the methods, and judge them on more splits: --time.")
     return sentences
 

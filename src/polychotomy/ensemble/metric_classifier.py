@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -17,6 +18,7 @@ from ..core.diagram import Diagram, box, in_turn
 from ..core.registry import stored
 from ..core.state import INPUTS, Field, Holds, Labels
 from ..core.types import FloatArray
+from ..kernels.gram import UNEQUAL_SCALES
 from ..machines import LSSVM
 from ..machines.kernel_machine import KernelMachine
 from ..multinomial import KernelMultinomialRegression
@@ -210,10 +212,13 @@ class MetricClassifier(ProbabilityAnswers, ClassifierMixin, MetaEstimatorMixin, 
         if len(Z) > MANY_ROWS and isinstance(machine.landmarks, Integral):
             Z = Z.astype(np.float32)
         p = None
-        if keep_out_of_fold:
-            p = estimator.fit_out_of_fold(Z, y, sample_weight)
-        else:
-            estimator.fit(Z, y, sample_weight)
+        with warnings.catch_warnings():
+            # The weights of the metric are meant to differ.
+            warnings.filterwarnings("ignore", message=UNEQUAL_SCALES)
+            if keep_out_of_fold:
+                p = estimator.fit_out_of_fold(Z, y, sample_weight)
+            else:
+                estimator.fit(Z, y, sample_weight)
         self.metric_, self.estimator_ = metric, estimator
         self.classes_ = estimator.classes_
         return p

@@ -434,7 +434,10 @@ def _performed(given: tuple[str, Any], argument: Any) -> Any:
 
 
 def _limit_memory(memory: int | None) -> None:
-    """Let an allocation beyond the limit fail, so that one call cannot take all memory."""
+    """Let an allocation beyond the limit fail, so that one call cannot take all memory.
+
+    The system counts what is mapped. Of that, what holds nothing is allowed in addition.
+    """
     if memory is None:
         return
     try:
@@ -443,8 +446,23 @@ def _limit_memory(memory: int | None) -> None:
         return
     with contextlib.suppress(ValueError, OSError):
         _, most = resource.getrlimit(resource.RLIMIT_DATA)
-        least = memory if most == resource.RLIM_INFINITY else min(memory, most)
+        wanted = memory + _reserved()
+        least = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
         resource.setrlimit(resource.RLIMIT_DATA, (least, most))
+
+
+def _reserved() -> int:
+    """Return the bytes that are mapped for data and hold nothing; 0 if the system does not say."""
+    if "pyarrow" in sys.modules:
+        # Its allocator reserves a gigabyte at once when it is first asked for a byte.
+        sys.modules["pyarrow"].allocate_buffer(1)
+    try:
+        with open("/proc/self/status") as stream:
+            sizes = dict(line.split(":", 1) for line in stream)
+        mapped, held = (int(sizes[name].split()[0]) for name in ("VmData", "RssAnon"))
+    except (OSError, KeyError, ValueError):
+        return 0
+    return max(0, mapped - held) << 10
 
 
 def as_worker(folder: str, environment: Mapping[str, str], parent: int | None = None) -> None:

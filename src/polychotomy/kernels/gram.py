@@ -24,6 +24,7 @@ BLOCK_ENTRIES = 1 << 23
 SMALL_GRAM = 1000
 # If the standard deviations of inputs differ by a larger factor, there is a warning.
 SCALE_RATIO = 1e3
+UNEQUAL_SCALES = "The scales of the inputs differ"
 
 
 class SharedRows:
@@ -178,7 +179,7 @@ def warn_of_scales(kind: type[Kernel], X: Any) -> None:
     ratio = deviations.max() / deviations.min()
     if ratio > SCALE_RATIO:
         warnings.warn(
-            f"The scales of the inputs differ by a factor of {ratio:.0e}, so a Gaussian kernel "
+            f"{UNEQUAL_SCALES} by a factor of {ratio:.0e}, so a Gaussian kernel "
             "depends almost only on the largest. Scale them, for example with "
             "make_pipeline(StandardScaler(), ...).",
             UserWarning,

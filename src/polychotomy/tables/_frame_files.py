@@ -64,8 +64,14 @@ def open_excel(stream: BinaryIO, name: str) -> FrameFile:
     needed("openpyxl", "excel", "Excel files need openpyxl")
     try:
         stream.seek(0)
+        # Fields as the file has them: pandas would turn texts such as 00501 into numbers.
         sheets = pandas.read_excel(
-            stream, sheet_name=None, engine="openpyxl", keep_default_na=False, na_values=[""]
+            stream,
+            sheet_name=None,
+            engine="openpyxl",
+            dtype=object,
+            keep_default_na=False,
+            na_values=[""],
         )
     except Exception as error:  # a damaged file reaches all parts of openpyxl
         raise TableError(f"{name} is a damaged Excel file: {first_line(error)}.") from None
@@ -73,7 +79,7 @@ def open_excel(stream: BinaryIO, name: str) -> FrameFile:
     if not full:
         raise TableError(f"{name} is empty.")
     frame = sheets[full[0]].rename(columns=lambda one: str(one).strip())
-    frame = frame.dropna(how="all").reset_index(drop=True)
+    frame = frame.dropna(how="all").reset_index(drop=True).infer_objects()
     if not len(frame):
         raise TableError(f"{name} has a header but no rows.")
     twice = [column for column, count in Counter(frame.columns).items() if count > 1]

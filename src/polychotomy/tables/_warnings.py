@@ -48,13 +48,29 @@ def leaks(table: Table) -> list[str]:
             continue
         right = _accuracy_of_numbers(values, y) if numbers else _accuracy_of_words(values, y)
         if (right - guessed) / (1.0 - guessed) >= LEAK:
+            together = "" if column.kind == "date" else _grouping(column.name, values, y)
             share = "in every row" if right == 1.0 else f"in {100 * right:.1f} % of the rows"
             found.append(
                 f"Column {column.name!r} alone tells {table.schema.target!r} {share}; if it is "
                 "known only when the class is, or was made from it, drop it: "
-                f"{option('drop', column.name)}."
+                f"{option('drop', column.name)}{together}."
             )
     return found
+
+
+def _grouping(name: str, values: Any, y: IntArray) -> str:
+    """Advise to keep rows together if values name what rows are of: many, each of one class."""
+    codes, found = pandas_module().factorize(values)
+    if found.dtype.kind == "f" and (found != np.floor(found)).any():
+        return ""
+    known = codes >= 0
+    pairs = len(np.unique(codes[known] * (int(y.max()) + 1) + y[known]))
+    if pairs > len(found) or not 2 * len(np.unique(y)) <= len(found) <= known.sum() / 2:
+        return ""
+    return (
+        f"; if rows with the same value belong together, {option('groups', name)} never trains on "
+        "some and tests on others"
+    )
 
 
 def _few_changes(values: Any, y: IntArray, n_classes: int) -> bool:

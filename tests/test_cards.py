@@ -1,0 +1,34 @@
+"""What `show` and `card` say about how a model was judged."""
+
+from dataclasses import replace
+
+from sklearn.datasets import load_iris
+
+from polychotomy.cli.cards import _text
+from polychotomy.compare import compare_methods, html_card
+
+
+def described(found, method):
+    """Return the facts about a model file that was written after a comparison."""
+    return {
+        **{"method": method, "title": method, "data": "iris", "rows": 50, "target": "kind"},
+        **{"classes": ["a", "b", "c"], "columns": [], "decisions": []},
+        **{"training": "", "comparison": found.summary()},
+    }
+
+
+def test_they_say_how_the_kept_method_was_judged_and_not_the_others():
+    X, y = load_iris(return_X_y=True)
+    found = compare_methods(X[::3], y[::3], ["PWC_PSVM", "logistic"], n_splits=3)
+    words = "3 random stratified splits, 76 % for training"
+    facts = described(found, "PWC_PSVM")
+    assert f"not seen ({words}):" in _text(facts)
+    assert f"not seen: {words}." in html_card(facts)
+
+    (first, *_), both = found.held_out["PWC_PSVM"], dict(found.held_out)
+    del both["PWC_PSVM"]
+    few = replace(found, held_out=both, others={"PWC_PSVM": [replace(first, train_rows=20)]})
+    facts = described(few, "PWC_PSVM")
+    own = f"trained on 20 rows, 1 split; other methods: {words}"
+    assert f"not seen ({own}):" in _text(facts)
+    assert f"not seen: {own}." in html_card(facts)
