@@ -604,6 +604,11 @@ def test_what_was_done_with_rare_classes_is_not_advised_again():
     assert "--rare merge" in " ".join(kept.notes)
     assert "Class '(rare)': fewer rows than the 5 folds" in " ".join(merged.notes)
     assert "--rare" not in " ".join(merged.notes)
+    # Classes with five rows are neither dropped nor merged.
+    few = np.r_[0:40, 50:90, 100:105]
+    notes = compare_methods(X[few], y[few], ["PWC_PSVM"], n_splits=1).notes
+    assert "Class 2: fewer rows than the 5 folds" in " ".join(notes)
+    assert "--rare" not in " ".join(notes)
 
 
 def test_a_page_says_what_there_was_no_time_for():

@@ -168,3 +168,11 @@ def test_every_option_that_a_warning_names_exists():
     named = {name for text in texts for name in re.findall(r"--[a-z-]+", text)}
     assert named >= {"--drop", "--unique", "--merge-spellings", "--bins", "--category", "--rare"}
     assert named <= options_of("compare")
+
+
+@pytest.mark.parametrize(("rows", "advised"), [(3, True), (6, False)])
+def test_rare_is_advised_where_it_changes_something(rows, advised):
+    frame = clean()
+    frame.loc[: rows - 1, "kind"] = "lynx"
+    (text,) = [one for one in warned(frame) if "Too few rows to judge" in one]
+    assert ("--rare" in text) == advised

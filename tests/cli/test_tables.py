@@ -277,8 +277,8 @@ def test_fit_without_a_method_says_once_that_a_class_has_few_rows(commands):
     rng = np.random.default_rng(0)
     kind = np.array(["a"] * 30 + ["b"] * 30 + ["c"] * 6)
     frame = pd.DataFrame({"u": rng.normal(size=66) + (kind == "b"), "v": rng.normal(size=66)})
-    frame.assign(kind=kind).to_csv(commands.folder / "few.csv", index=False)
-    made = commands.run("fit", "few.csv", "-t", "kind", "--time", "15s", "-o", "few.model")
+    frame.assign(kind=kind).to_csv(commands.folder / "six.csv", index=False)
+    made = commands.run("fit", "six.csv", "-t", "kind", "--time", "15s", "-o", "six.model")
     assert made.code == 0, made.err
     assert made.err.count("Class 'c': fewer rows than the 5 folds") == 1
     assert "skips the cell" not in made.err

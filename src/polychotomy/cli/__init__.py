@@ -98,12 +98,12 @@ class _Warnings:
         self.advised = False
 
     def __call__(self, message: Warning | str, *_: object, **__: object) -> str:
-        from ..compare._notes import note_of
+        from ..compare._notes import note_of, without_rare_advice
 
         text = note_of(str(message), "")
         about_rare = "--rare" in text
-        # A note may name the method before the same words.
-        known = any(one.endswith(text) for one in told)
+        # A note may name the method before the same words, and leave out what does not help.
+        known = any(one.endswith((text, without_rare_advice(text))) for one in told)
         if not text or known or (about_rare and self.advised):
             return ""
         told.append(text)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.checks import positive_number
@@ -18,7 +19,7 @@ from ..execution.deadline import Clock
 from ..execution.executors import Executor, InProcess
 from ._assembling import CURVE_SPLITS, assembled, learning_curve
 from ._candidates import BASELINE, Candidate, choose, default_names, fastest_first
-from ._classes import settle_classes
+from ._classes import FEW_ROWS, settle_classes
 from ._comparison import MethodComparison
 from ._importance import column_importance
 from ._judging import Level, Material, Task
@@ -175,7 +176,8 @@ def compare_methods(
             kept = judging.reserve - share * clock.limit
             clock = Clock(clock.limit, clock.start, kept, clock.pace)
         found = assembled(chosen, schedule, material, classes, clock, protocol, (groups, order))
-        if rare != "keep":
+        # What was done already, or would change nothing, is not advised.
+        if rare != "keep" or np.bincount(classes.numbers).min() >= FEW_ROWS:
             found = replace(found, notes=[without_rare_advice(note) for note in found.notes])
         if not importance or found.recommended == BASELINE.name:
             return found

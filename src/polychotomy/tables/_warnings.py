@@ -28,7 +28,8 @@ FEW_COPIES, MOST_COPIES, MOST_BY_CHANCE = 4, 0.01, 3.0
 SENTINELS = (-9.0, -99.0, -999.0, -9999.0, -99999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
 FEWEST_SENTINELS = 3
 MANY_NUMBERS = 10
-FEW_ROWS = 10
+# Classes with fewer rows than FEW_ROWS are not judged well; --rare is for those below RARE_ROWS.
+FEW_ROWS, RARE_ROWS = 10, 5
 
 
 def leaks(table: Table) -> list[str]:
@@ -205,10 +206,13 @@ def rare_classes(table: Table) -> list[str]:
     if not rare:
         return []
     words = some(rare, lambda one: f"{one[0]!r} ({one[1]} row{'s'[: one[1] > 1]})", "classes")
-    return [
-        f"Too few rows to judge how well these classes are recognised: {words}. "
-        "--rare drop skips classes of fewer than 5 rows, and --rare merge joins them."
-    ]
+    advice = ""
+    if min(count for _, count in rare) < RARE_ROWS:
+        advice = (
+            f" --rare drop skips classes of fewer than {RARE_ROWS} rows, and --rare merge joins "
+            "them."
+        )
+    return [f"Too few rows to judge how well these classes are recognised: {words}.{advice}"]
 
 
 WARNINGS: tuple[Callable[[Table], list[str]], ...] = (
