@@ -476,7 +476,7 @@ def default_members(cv: Any = 5, n_rows: int = 0) -> list[tuple[str, Any]]:
     from sklearn.preprocessing import StandardScaler
 
     # Platt's sigmoid may turn scores round, which is wrong where the folds are groups of one class.
-    sigmoid = "platt" if isinstance(cv, Integral) else "pooled_platt"
+    sigmoid = "platt" if is_number(cv) else "pooled_platt"
     svm = PolychotomyClassifier(
         SVM(landmarks="auto"), "one_vs_one", sigmoid, "pairwise_coupling", cv=cv
     )
