@@ -297,7 +297,7 @@ def test_the_time_of_trees_grows_with_inputs_classes_and_folds():
     assert (three, ten) == (pytest.approx(3.0 * two), pytest.approx(10.0 * two))
     # Where a round takes long, there are fewer, but one at least.
     for shape in ((3_000, 1_000, 3), (5_000, 100, 100)):
-        assert 0.9 * MOST_SECONDS < expected_seconds(boosting, *shape) < MOST_SECONDS + 0.2
+        assert 0.8 * MOST_SECONDS < expected_seconds(boosting, *shape) < MOST_SECONDS + 0.2
     each = 1e-4 + 1e-8 * 31 * 250 * 10_000 + 2e-9 * 50_000 * 10_000
     round_ = 5 * 300 * each
     assert expected_seconds(boosting, 50_000, 10_000, 300) == pytest.approx(0.1 + round_)
@@ -312,12 +312,12 @@ def test_the_time_of_trees_grows_with_inputs_classes_and_folds():
 
 
 def test_a_budget_counts_inputs_and_classes():
-    members = default_members(n_rows=3_000)
+    members = default_members(n_rows=1_000)
     others = [pair for pair in members if pair[0] != "boosting"]
-    for shape in ((3_000, 1_000, 3), (3_000, 100, 50)):
+    for shape in ((1_000, 1_000, 3), (1_000, 100, 50)):
         limit = expected_total(others, *shape)
         assert within_budget(members, limit, *shape) == others
-        assert within_budget(members, limit, 3_000, 10, 3) == members
+        assert within_budget(members, limit, 1_000, 10, 3) == members
 
 
 def test_default_trees_and_boosting_take_the_folds_of_the_pool():
