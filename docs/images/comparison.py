@@ -24,10 +24,15 @@ text { fill: var(--text); } .quiet { fill: var(--quiet); } .ground { fill: var(-
 """
 
 
-def figures(page):
-    """Return the figures of a page with their titles; that of the ranking has none."""
-    found = re.findall(r"<figure>(?:<h3>(.*?)</h3>)?(<svg.*?</svg>)", page, re.DOTALL)
-    return [(unescape(title), svg) for title, svg in found]
+def ranking_of(page):
+    """Return the figure of the ranking, the first one of a page."""
+    return re.search(r"<figure>\s*(<svg.*?</svg>)", page, re.DOTALL)[1]
+
+
+def classes_of(page):
+    """Return the reliability of every class, with its name."""
+    mark = r"<figure data-class=[^>]*>\s*<h3>(.*?)</h3>\s*(<svg.*?</svg>)"
+    return [(unescape(name), svg) for name, svg in re.findall(mark, page, re.DOTALL)]
 
 
 def shape(svg):
@@ -50,10 +55,9 @@ def text(words, x, y, size, more=""):
 def picture(page):
     """Compose the picture: title, ranking, and the reliability of the recommended method."""
     title = unescape(re.search(r"<h1>(.*?): which method\?</h1>", page)[1])
-    winner = unescape(re.search(r"<h2>Can the probabilities of (.*?) be trusted\?", page)[1])
+    winner = unescape(re.search(r"probabilities of [^<]*\((.*?)\) be trusted\?", page)[1])
     protocol = unescape(re.search(r"<p>Means over (.*?);", page)[1])
-    # Between them is the figure of the predicted class.
-    (_, ranking), _, *panels = figures(page)
+    ranking, panels = ranking_of(page), classes_of(page)
     bold = 'font-weight="600"'
     parts = [
         text(f"polychotomy compare {title}", MARGIN, 40, 20, f'{bold} font-family="monospace"'),
