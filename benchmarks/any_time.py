@@ -8,6 +8,7 @@ divided by that of the method that a run with a long limit recommends (`--long`,
 
     python benchmarks/any_time.py --tables iris wine --limits 5 15
     python benchmarks/any_time.py --busy                # with two busy loops
+    python benchmarks/any_time.py --busy others         # with what keeps the computer busy already
     python benchmarks/any_time.py --long-runs           # what `--quality` compares with
     python benchmarks/any_time.py --large               # 58,000 to a million rows, 1,000 classes
     python benchmarks/any_time.py --table --quality --write benchmarks/results/any_time.csv
@@ -147,7 +148,7 @@ def one_run(name, limit, busy, whole=False):
             *("--time", f"{limit}s", "--json", "--report", str(Path(folder, "page.html"))),
         ]
         load = os.getloadavg()[0]
-        with busy_loops(2 if busy else 0):
+        with busy_loops(2 if busy == "loops" else 0):
             code, took, memory = ended(command, folder)
         found = json.loads(Path(folder, "out").read_text()) if code == 0 else {}
         said = "" if found else Path(folder, "err").read_text()[-300:]
@@ -158,7 +159,7 @@ def one_run(name, limit, busy, whole=False):
         "columns": shape[1],
         "whole": whole,
         "limit": limit,
-        "busy": busy,
+        "busy": bool(busy),
         "load": round(load, 1),
         "seconds": took,
         "code": code,
@@ -199,7 +200,7 @@ def run(options):
         limits = [options.long] if options.long_runs else options.limits
         wanted = [(name, limit, False) for name in options.tables for limit in limits]
     for name, limit, whole in wanted:
-        if (name, limit, options.busy, whole) in done:
+        if (name, limit, bool(options.busy), whole) in done:
             continue
         line = one_run(name, limit, options.busy, whole)
         with open(options.results, "a") as file:
@@ -278,7 +279,13 @@ def main():
     parser.add_argument("--long-runs", action="store_true", help="run with the long limit")
     parser.add_argument("--limits", nargs="+", type=int, default=LIMITS)
     parser.add_argument("--long", type=int, default=300, help="the limit to compare answers with")
-    parser.add_argument("--busy", action="store_true", help="run two busy loops beside it")
+    parser.add_argument(
+        "--busy",
+        nargs="?",
+        choices=("loops", "others"),
+        const="loops",
+        help="run two busy loops beside it; or other programs run already",
+    )
     parser.add_argument("--quality", action="store_true", help="judge the answers too")
     parser.add_argument("--results", type=Path, default=Path("any_time.jsonl"))
     parser.add_argument("--table", action="store_true", help="print the table and stop")
