@@ -302,6 +302,19 @@ def test_the_time_that_is_kept_does_not_shrink_when_more_rows_begin():
     assert plan.clock.reserve == kept
 
 
+def test_the_only_method_that_does_not_fail_is_judged_on_all_splits_of_all_rows():
+    plan = schedule(sizes=[1000, 4000], n_splits=3, n_workers=1)
+    plan.on_answer(plan.take(), Answer(failure="not enough memory", seconds=1.0))
+    tasks = [judged(plan, 0.5, 1.0) for _ in range(4)]
+    assert [(task.level.rows, task.split) for task in tasks] == [
+        (1000, 0),
+        (4000, 0),
+        (4000, 1),
+        (4000, 2),
+    ]
+    assert plan.take() is None
+
+
 def test_work_that_would_be_ended_at_once_is_not_begun():
     plan = schedule(clock=Clock(60.0, pace=3.0), n_splits=3)
     judged(plan, 0.5, 1.0)
