@@ -169,6 +169,13 @@ def list_folds(cv: Any, X: Any, y: Any, split_params: Mapping[str, Any] | None =
         ) from error
 
 
+def folds_among(splits: Iterable[Any], rows: IntArray) -> Splits:
+    """Return folds of some of the rows, as places among these; none if one could not be trained."""
+    places = [[np.flatnonzero(np.isin(rows, part)) for part in pair] for pair in splits]
+    found = [(train, test) for train, test in places if len(test)]
+    return found if all(len(train) for train, _ in found) else []
+
+
 def listed_once(cv: Any, X: Any, y: Any) -> Any:
     """Return the folds of a splitter or an iterable; numbers, names and None as they are."""
     as_it_is = cv is None or isinstance(cv, Integral | str)
