@@ -14,13 +14,12 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import current_thread, main_thread
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
-from .math import sigmoid, softmax, softplus
+from .math import sigmoid, softplus
 from .threads import single_threaded_blas
 from .types import FloatArray, IntArray, SignArray
 
@@ -223,7 +222,11 @@ def minimise(
 
 @dataclass(frozen=True)
 class Dense:
-    """A Hessian without structure."""
+    """A Hessian without structure.
+
+    Note: LAPACK is called directly. With a few parameters, as most models have, the checks of
+    `cho_factor` and `cho_solve` take several times as long as the factor.
+    """
 
     matrix: FloatArray
 
@@ -233,20 +236,21 @@ class Dense:
             raise UnsolvableError
         lift = 0.0
         while True:
-            diagonal = penalty + lift * self.matrix.diagonal()
-            try:
-                factor = cho_factor(self.matrix + np.diag(diagonal), lower=True, check_finite=False)
+            lifted = self.matrix.copy(order="F")
+            lifted.ravel(order="F")[:: len(lifted) + 1] += penalty + lift * self.matrix.diagonal()
+            # With zeros above the diagonal, which the inverse of the factor keeps.
+            factor, failed_at = dpotrf(lifted, lower=1, clean=1, overwrite_a=1)
+            if failed_at == 0:
                 break
-            except np.linalg.LinAlgError:
-                # Rounding can make a nearly singular matrix indefinite.
-                lift = max(100.0 * lift, 1e-14)
-                if lift > LARGEST_LIFT:
-                    # Not rounding any more: weights so large that differences are lost.
-                    raise UnsolvableError from None
+            # Rounding can make a nearly singular matrix indefinite.
+            lift = max(100.0 * lift, 1e-14)
+            if lift > LARGEST_LIFT:
+                # Not rounding any more: weights so large that differences are lost.
+                raise UnsolvableError
         # With L the factor, the inverse is L^-T L^-1: its diagonal has the squared columns of L^-1.
-        inverse, _ = dtrtri(factor[0], lower=1)
-        squares = np.square(np.tril(inverse)).sum(axis=0)
-        return cho_solve(factor, right, check_finite=False), squares
+        inverse, _ = dtrtri(factor, lower=1)
+        solution, _ = dpotrs(factor, right, lower=1)
+        return solution, np.square(np.ascontiguousarray(inverse)).sum(axis=0)
 
 
 @dataclass(frozen=True)
@@ -319,50 +323,74 @@ class ClassScores:
         self.features, self.y, self.design, self.offset = features, y, design, offset
         self.row_weights = np.ones(len(y)) if row_weights is None else row_weights
         self.n_parameters = design.shape[1]
+        self._rows = np.arange(len(y))
+        self._roots = np.sqrt(self.row_weights)[:, None]
+        self._known: _Scored | None = None
 
     def value(self, theta: FloatArray) -> float:
         """Return the negative log-likelihood."""
-        relative = self._relative_scores(theta)
-        largest = relative.max(axis=1)
+        at = self._scored(theta)
         # The 1 of the true class is added by log1p, to keep the digits of small terms.
-        rest = np.exp(relative - largest[:, None])
-        rest[np.arange(len(self.y)), self.y] = 0.0
-        return float(self.row_weights @ (largest + np.log1p(rest.sum(axis=1) + np.expm1(-largest))))
+        rest = at.exponentials.copy()
+        rest[self._rows, self.y] = 0.0
+        logs = at.largest + np.log1p(rest.sum(axis=1) + np.expm1(-at.largest))
+        return float(self.row_weights @ logs)
 
     def derivatives(self, theta: FloatArray) -> tuple[FloatArray, Hessian]:
         """Return its gradient and Hessian."""
         p, others = self._probabilities(theta)
         n_rows, n_classes, n_features = self.features.shape
-        rows = np.arange(n_rows)
-        residual = p * self.row_weights[:, None]
-        residual[rows, self.y] = -others[rows, self.y] * self.row_weights
+        weights = self.row_weights[:, None]
+        residual = p * weights
+        residual[self._rows, self.y] = -others[self._rows, self.y] * self.row_weights
         gradient = np.einsum("nk,nkd->kd", residual, self.features).ravel()
-        weighted = self.features * (p * np.sqrt(self.row_weights)[:, None])[:, :, None]
+        weighted = self.features * (p * self._roots)[:, :, None]
         flat = weighted.reshape(n_rows, n_classes * n_features)
         hessian = -(flat.T @ flat)
-        curvature = p * others * self.row_weights[:, None]
+        curvature = p * others * weights
         for k in range(n_classes):
             block = slice(k * n_features, (k + 1) * n_features)
             own = self.features[:, k]
-            hessian[block, block] = (own * curvature[:, [k]]).T @ own
+            hessian[block, block] = (own * curvature[:, k : k + 1]).T @ own
         return self.design.T @ gradient, Dense(self.design.T @ hessian @ self.design)
 
-    def _relative_scores(self, theta: FloatArray) -> FloatArray:
-        """Return the scores minus that of the true class."""
-        weights = (self.design @ theta).reshape(self.features.shape[1:])
-        scores = self.offset + np.einsum("nkd,kd->nk", self.features, weights)
-        relative: FloatArray = scores - scores[np.arange(len(self.y)), self.y][:, None]
-        return relative
+    def _scored(self, theta: FloatArray) -> _Scored:
+        """Return the scores at some parameters.
+
+        Note: Newton's method asks for the value at every new place, and then for the derivatives
+        there.
+        """
+        key = theta.tobytes()
+        if self._known is None or self._known.key != key:
+            weights = (self.design @ theta).reshape(self.features.shape[1:])
+            scores = self.offset + np.einsum("nkd,kd->nk", self.features, weights)
+            # Minus that of the true class.
+            relative = scores - scores[self._rows, self.y][:, None]
+            largest = relative.max(axis=1)
+            self._known = _Scored(key, largest, np.exp(relative - largest[:, None]))
+        return self._known
 
     def _probabilities(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the probabilities p of the classes, and 1 - p without cancellation."""
-        p = softmax(self._relative_scores(theta))
-        rows, winner = np.arange(len(p)), p.argmax(axis=1)
+        exponentials = self._scored(theta).exponentials
+        p = exponentials / exponentials.sum(axis=1, keepdims=True)
+        winner = p.argmax(axis=1)
         others = 1.0 - p
         rest = p.copy()
-        rest[rows, winner] = 0.0
-        others[rows, winner] = rest.sum(axis=1)
+        rest[self._rows, winner] = 0.0
+        others[self._rows, winner] = rest.sum(axis=1)
         return p, others
+
+
+class _Scored(NamedTuple):
+    """Scores relative to that of the true class: the largest of every row, and exponentials.
+
+    These are of the differences from the largest. The key tells the parameters.
+    """
+
+    key: bytes
+    largest: FloatArray
+    exponentials: FloatArray
 
 
 class PooledColumns:
