@@ -51,6 +51,7 @@ def shuffled(material: Material, question: Question) -> FloatArray:
     conditions = split.conditions(material.seed)
     estimator = _with_parameters(candidate, question.parameters, conditions)
     with warnings.catch_warnings():
+        warnings.resetwarnings()  # see `perform`
         warnings.simplefilter("ignore")  # notes say it since the method was judged
         fit_weighted(estimator, *split.beginning(len(split.train)))
     random = np.random.RandomState(material.seed + question.split)

@@ -209,6 +209,8 @@ def perform(material: Material, task: Task) -> Judged:
     split = material.split(task.split, task.level.rows)
     conditions = split.conditions(material.seed)
     with warnings.catch_warnings(record=True) as caught:
+        # No filter but this one: scikit-learn sets them all again for every tree of a forest.
+        warnings.resetwarnings()
         warnings.simplefilter("always")
         if not task.level.tuned:
             found = {one.name: _judge_quick(one, split, conditions) for one in group}

@@ -273,16 +273,18 @@ class Arrow:
         # After eliminating v_l and then d_l, the coefficient of w is a sum of positive terms.
         ratio = self.mixed / last
         slope = np.maximum(self.square - self.mixed * ratio, 0.0)
-        share = slope / (slope + of_d)
+        both = slope + of_d
+        share = slope / both
         left = penalty[0] + (share * of_d).sum()
         right_v = right[1 + size :]
         right_d = right[1 : 1 + size] - ratio * right_v
         w = (right[0] - (ratio * right_v).sum() - (share * right_d).sum()) / left
-        d = right_d / (slope + of_d) - share * w
+        d = right_d / both - share * w
         v = right_v / last - ratio * (w + d)
-        inverse_d = 1.0 / (slope + of_d) + share**2 / left
+        own = 1.0 / both
+        inverse_d = own + share**2 / left
         # The variance of w + d_l; v_l follows it with the factor -ratio.
-        spread = 1.0 / (slope + of_d) + (1.0 - share) ** 2 / left
+        spread = own + (1.0 - share) ** 2 / left
         inverse_v = 1.0 / last + ratio**2 * spread
         return (
             np.concatenate([[w], d, v]),
@@ -417,32 +419,38 @@ class PooledColumns:
         self.score = scores[rows, self.column]
         self.sign = labels[rows, self.column].astype(np.float64)
         self.weight = np.ones(len(rows)) if row_weights is None else row_weights[rows]
+        self._squares = self.score**2
+        self._minus = -self.weight * self.sign
+        self._known: tuple[bytes, FloatArray] | None = None
 
     def value(self, theta: FloatArray) -> float:
         """Return the negative log-likelihood."""
-        return float(self.weight @ softplus(-self.sign * self._logits(theta)))
+        return float(self.weight @ softplus(-self._margins(theta)))
 
     def derivatives(self, theta: FloatArray) -> tuple[FloatArray, Hessian]:
         """Return its gradient and Hessian."""
-        logits = self._logits(theta)
-        right, wrong = sigmoid(self.sign * logits), sigmoid(-self.sign * logits)
-        residual = -self.weight * self.sign * wrong
+        margins = self._margins(theta)
+        right, wrong = sigmoid(margins), sigmoid(-margins)
+        residual = self._minus * wrong
         slope, bias = self._sums(residual * self.score), self._sums(residual)
         gradient = np.concatenate([[slope.sum()], slope, bias])
         curvature = self.weight * right * wrong
-        square = self._sums(curvature * self.score**2)
+        square = self._sums(curvature * self._squares)
         mixed, constant = self._sums(curvature * self.score), self._sums(curvature)
         return gradient, Arrow(square, mixed, constant)
 
-    def _logits(self, theta: FloatArray) -> FloatArray:
-        size = self.n_columns
-        slopes, biases = theta[0] + theta[1 : size + 1], theta[size + 1 :]
-        logits: FloatArray = slopes[self.column] * self.score + biases[self.column]
-        return logits
+    def _margins(self, theta: FloatArray) -> FloatArray:
+        """Return the logits, with the signs of the labels; the last ones are kept."""
+        key = theta.tobytes()
+        if self._known is None or self._known[0] != key:
+            size = self.n_columns
+            slopes, biases = theta[0] + theta[1 : size + 1], theta[size + 1 :]
+            logits = slopes[self.column] * self.score + biases[self.column]
+            self._known = key, self.sign * logits
+        return self._known[1]
 
     def _sums(self, values: FloatArray) -> FloatArray:
-        sums: FloatArray = np.bincount(self.column, values, self.n_columns).astype(np.float64)
-        return sums
+        return np.bincount(self.column, values, self.n_columns).astype(np.float64, copy=False)
 
 
 def typical_size(scores: FloatArray, row_weights: FloatArray | None = None) -> float:
