@@ -419,7 +419,6 @@ class PooledColumns:
         self.score = scores[rows, self.column]
         self.sign = labels[rows, self.column].astype(np.float64)
         self.weight = np.ones(len(rows)) if row_weights is None else row_weights[rows]
-        self._squares = self.score**2
         self._minus = -self.weight * self.sign
         self._known: tuple[bytes, FloatArray] | None = None
 
@@ -435,7 +434,7 @@ class PooledColumns:
         slope, bias = self._sums(residual * self.score), self._sums(residual)
         gradient = np.concatenate([[slope.sum()], slope, bias])
         curvature = self.weight * right * wrong
-        square = self._sums(curvature * self._squares)
+        square = self._sums(curvature * self.score**2)
         mixed, constant = self._sums(curvature * self.score), self._sums(curvature)
         return gradient, Arrow(square, mixed, constant)
 
