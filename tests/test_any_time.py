@@ -4,6 +4,7 @@ import io
 import pickle
 import sys
 import time
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +12,11 @@ import pandas
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import get_config
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
-from polychotomy.cli.comparisons import _no_time_for
+from polychotomy.cli.comparisons import FEW_SPARE, SPARE, _no_time_for, prepare_workers
 from polychotomy.compare import (
     _splits,
     _where,
@@ -332,6 +334,33 @@ def test_a_process_that_does_not_stop_is_ended():
     assert [answer.late for answer in answers] == [True, False]
     assert answers[1].value == "slept"
     assert time.perf_counter() - start < 50.0
+
+
+def test_methods_are_fitted_with_one_filter_of_warnings_and_no_checks_of_parameters(monkeypatch):
+    """scikit-learn sets all filters again for every tree of a forest."""
+    seen = []
+
+    def fit(candidate, split, conditions):
+        seen.append((len(warnings.filters), get_config()["skip_parameter_validation"]))
+        warnings.warn("something to note", UserWarning, stacklevel=1)
+        raise ValueError("not fitted")
+
+    monkeypatch.setattr("polychotomy.compare._judging._judge_alone", fit)
+    before = list(warnings.filters)
+    compare_methods(SMALL_X, SMALL_Y, ["logistic"], n_splits=1)
+    assert seen == [(1, True)]
+    assert list(warnings.filters) == before
+    assert not get_config()["skip_parameter_validation"]
+
+
+@pytest.mark.parametrize(("limit", "spare"), [(20.0, SPARE), (600.0, FEW_SPARE), (None, FEW_SPARE)])
+def test_few_spare_processes_where_others_can_be_started(monkeypatch, limit, spare):
+    counts = []
+    monkeypatch.setattr(
+        "polychotomy.execution.forks.fork_ahead", lambda count, _: bool(counts.append(count)) or 1
+    )
+    prepare_workers(2, limit)
+    assert counts == [2 + spare]
 
 
 def test_two_pools_are_what_each_is_alone():
