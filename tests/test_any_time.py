@@ -12,7 +12,6 @@ import pandas
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn import get_config
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
@@ -338,21 +337,20 @@ def test_a_process_that_does_not_stop_is_ended():
     assert time.perf_counter() - start < 50.0
 
 
-def test_methods_are_fitted_with_one_filter_of_warnings_and_no_checks_of_parameters(monkeypatch):
+def test_methods_are_fitted_with_one_filter_of_warnings(monkeypatch):
     """scikit-learn sets all filters again for every tree of a forest."""
     seen = []
 
     def fit(candidate, split, conditions):
-        seen.append((len(warnings.filters), get_config()["skip_parameter_validation"]))
+        seen.append(len(warnings.filters))
         warnings.warn("something to note", UserWarning, stacklevel=1)
         raise ValueError("not fitted")
 
     monkeypatch.setattr("polychotomy.compare._judging._judge_alone", fit)
     before = list(warnings.filters)
     compare_methods(SMALL_X, SMALL_Y, ["logistic"], n_splits=1)
-    assert seen == [(1, True)]
+    assert seen == [1]
     assert list(warnings.filters) == before
-    assert not get_config()["skip_parameter_validation"]
 
 
 @pytest.mark.parametrize(("limit", "spare"), [(20.0, SPARE), (600.0, FEW_SPARE), (None, FEW_SPARE)])

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
@@ -222,9 +221,7 @@ def perform(material: Material, task: Task) -> Judged:
     group = choose(task.names)
     split = material.split(task.split, task.level.rows)
     conditions = split.conditions(material.seed)
-    # Parameters that this library chose need no checks, which take a tenth of a small fit.
-    unchecked = config_context(skip_parameter_validation=True)
-    with unchecked, warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught:
         # No filter but this one: scikit-learn sets them all again for every tree of a forest.
         warnings.resetwarnings()
         warnings.simplefilter("always")
