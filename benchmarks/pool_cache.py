@@ -29,14 +29,14 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from polychotomy import KernelLogisticRegression, PolychotomyClassifier, TwoStepSearchCV
-from polychotomy.ensemble.members import Rows, fit_members, member_probabilities, metric_key
-from polychotomy.ensemble.pool import (
+from polychotomy.ensemble.default_members import (
     COARSE_C,
     FINE_C,
     boosted_trees,
     default_members,
     randomised_trees,
 )
+from polychotomy.ensemble.members import Rows, fit_members, member_probabilities, metric_key
 from polychotomy.ensemble.views import learn_view
 
 RANKED = "ANOVA of ranks"

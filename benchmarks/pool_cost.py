@@ -29,7 +29,7 @@ from scale import shuttle
 from threadpoolctl import threadpool_limits
 
 from polychotomy import KernelMultinomialRegression, PolychotomyPool
-from polychotomy.ensemble.pool import ls_members
+from polychotomy.ensemble.default_members import ls_members
 
 METHODS = {
     "POOL": lambda: PolychotomyPool(random_state=0),

@@ -33,8 +33,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from polychotomy import PolychotomyPool
+from polychotomy.ensemble.default_members import default_members
 from polychotomy.ensemble.members import Member, Rows, fit_members, member_probabilities, metric_key
-from polychotomy.ensemble.pool import default_members
 
 SETS = (
     *("contraceptive", "hayes-roth", "marketing", "movement_libras"),

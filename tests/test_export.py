@@ -30,7 +30,7 @@ from polychotomy import (
     to_onnx,
 )
 from polychotomy.ensemble.boosted_trees import BoostedTrees
-from polychotomy.ensemble.pool import randomised_trees
+from polychotomy.ensemble.default_members import randomised_trees
 from polychotomy.export import ExportError, check_against
 from polychotomy.native import couple_code, couple_hastie_tibshirani, couple_wu_lin_weng
 from polychotomy.pipe import column_blocks

@@ -10,8 +10,8 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold
 
 import polychotomy as pc
+from polychotomy.ensemble.default_members import ls_members
 from polychotomy.ensemble.metric_rounds import Judge
-from polychotomy.ensemble.pool import ls_members
 from polychotomy.pipe.training import _agree
 
 KINDS = {

@@ -35,17 +35,15 @@ import polychotomy as pc
 from polychotomy.core.empirical_bayes import fit_shrunk
 from polychotomy.core.math import softmax
 from polychotomy.ensemble.boosted_trees import MOST_SECONDS, BoostedTrees
-from polychotomy.ensemble.fold_mean import FoldMean
-from polychotomy.ensemble.member_seconds import expected_seconds
-from polychotomy.ensemble.members import Rows, fit_members, folds_among, holds_rows_out
-from polychotomy.ensemble.pool import (
+from polychotomy.ensemble.default_members import (
     boosted_trees,
     default_members,
-    expected_total,
     ls_members,
     randomised_trees,
-    within_budget,
 )
+from polychotomy.ensemble.fold_mean import FoldMean
+from polychotomy.ensemble.member_seconds import expected_seconds, expected_total, within_budget
+from polychotomy.ensemble.members import Rows, fit_members, folds_among, holds_rows_out
 from polychotomy.ensemble.pooling import (
     PSEUDO_COUNTS,
     fit_log_linear,
@@ -326,7 +324,7 @@ def test_default_trees_and_boosting_take_the_folds_of_the_pool():
 
 
 def test_many_rows_have_members_with_landmarks(monkeypatch):
-    for name in ("pool", "metric_classifier"):
+    for name in ("default_members", "metric_classifier"):
         monkeypatch.setattr(f"polychotomy.ensemble.{name}.MANY_ROWS", 80)
         monkeypatch.setattr(f"polychotomy.ensemble.{name}.LANDMARKS", 40)
     pool, part = pc.recipe("pool", random_state=0), pc.recipe("LS2", random_state=0)
@@ -501,7 +499,7 @@ def test_sklearn_checks(estimator, check):
 
 
 def test_names_of_members_are_those_that_were_fitted(monkeypatch):
-    monkeypatch.setattr("polychotomy.ensemble.pool.MANY_ROWS", 100)
+    monkeypatch.setattr("polychotomy.ensemble.default_members.MANY_ROWS", 100)
     X, y = load_wine(return_X_y=True)
     pool = pc.PolychotomyPool(budget=None)
     assert "svm" in pool.member_names()

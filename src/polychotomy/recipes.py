@@ -194,7 +194,8 @@ def _van_gestel() -> Iterator[Recipe]:
 
 # Pools are imported only when one is built, because their imports are slow.
 def _two_least_squares(**params: Any) -> Any:
-    from .ensemble.pool import PolychotomyPool, ls_members
+    from .ensemble.default_members import ls_members
+    from .ensemble.pool import PolychotomyPool
 
     return PolychotomyPool(ls_members(), **params)
 

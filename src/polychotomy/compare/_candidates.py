@@ -18,7 +18,8 @@ from ..calibration import NoCalibration
 from ..codes import OneVsOne, OneVsRest
 from ..core.checks import listed
 from ..decoding import PairwiseCoupling, ShrunkSoftMax
-from ..ensemble.pool import default_members, expected_total
+from ..ensemble.default_members import default_members
+from ..ensemble.member_seconds import expected_total
 from ..machines import LSSVM, SVM, KernelLogisticRegression, guessed_seconds
 from ..multinomial import KernelMultinomialRegression
 from ..pipe.classifier import PolychotomyClassifier

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..core.checks import positive_number
 from ..machines import guessed_seconds
-from .members import is_pipeline, last_step
+from .members import is_pipeline, last_step, metric_key
+from .metric import LearnedMetric
+from .metric_classifier import MetricClassifier
 
 # The classes of a table, if their number is unknown.
 TYPICAL_CLASSES = 5
@@ -55,3 +58,43 @@ def is_randomised(estimator: Any) -> bool:
     from sklearn.ensemble import ExtraTreesClassifier
 
     return isinstance(estimator, ExtraTreesClassifier)
+
+
+def expected_total(
+    members: list[tuple[str, Any]],
+    n_rows: int,
+    n_features: int,
+    n_classes: int = TYPICAL_CLASSES,
+) -> float:
+    """Estimate how long fitting all members takes; a shared metric counts once."""
+    metrics = {}
+    for _, estimator in members:
+        if isinstance(estimator, MetricClassifier):
+            metric = LearnedMetric() if estimator.metric is None else estimator.metric
+            metrics[metric_key(estimator)] = min(n_rows, metric.max_rows)
+    learning = sum(0.3 + 4e-10 * n**3 + 2e-8 * n**2 * n_features for n in metrics.values())
+    shape = n_rows, n_features, n_classes
+    return learning + sum(expected_seconds(estimator, *shape) for _, estimator in members)
+
+
+def within_budget(
+    members: list[tuple[str, Any]],
+    budget: float | None,
+    n_rows: int,
+    n_features: int,
+    n_classes: int = TYPICAL_CLASSES,
+) -> list[tuple[str, Any]]:
+    """Return the members that remain after dropping the most expensive ones.
+
+    Note: members are ranked by their cost without the metric. With it, the cost of a member would
+    depend on which other members share its metric.
+    """
+    if budget is None:
+        return members
+    limit = positive_number(budget, "budget")
+    kept, shape = list(members), (n_rows, n_features, n_classes)
+    while len(kept) > 1 and expected_total(kept, *shape) > limit:
+        # Of members with equal cost, drop the later one.
+        costs = [expected_seconds(estimator, *shape) for _, estimator in kept]
+        del kept[max(range(len(kept)), key=lambda place: (costs[place], place))]
+    return kept
