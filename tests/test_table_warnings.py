@@ -78,6 +78,15 @@ def test_columns_that_tell_the_class(leak):
     assert "--drop code" in text
 
 
+@pytest.mark.parametrize("leak", [leak_of_words, leak_of_numbers])
+def test_a_leak_is_not_hidden_by_two_spellings_of_a_class(leak):
+    frame = leak(clean())
+    frame.loc[::5, "kind"] = frame.loc[::5, "kind"].str.upper()
+    found = [text for text in warned(frame) if "alone tells" in text]
+    assert len(found) == 1
+    assert "'code' alone tells 'kind' in every row" in found[0]
+
+
 def test_rows_that_occur_again():
     frame = clean()
     (text,) = warned(pd.concat([frame, frame[:20]]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.words import counted
-from ._console import print_json, show
+from ._console import print_json, show, tell
 from ._data import (
     Data,
     Json,
@@ -73,18 +73,21 @@ def evaluate(
     from ..compare import evaluate_labels
     from ..compare._classes import MERGED
     from ..tables import SetAside, TableError
+    from ..tables._content import content_of
+    from ..tables._notes import no_class
 
     opened = open_model(model, data)
     plan = decision_plan(opened, wishes(costs, reject_cost, answered, sets))
     name = target or opened.schema.target
     merged = opened.header["metadata"].get("merged", [])
     unseen: dict[str, set[str]] = {}
-    parts, labels, prices = [], [], []
+    parts, labels, prices, without_class = [], [], [], 0
     columns = {"groups": groups, "order": order, "weights": weights}
     aside = SetAside({role: column for role, column in columns.items() if column is not None})
     extra = list(dict.fromkeys([name, *aside.names, *columns_to_read(plan, opened.schema)]))
     for matched, others in pieces(data, opened.schema, extra, unseen):
-        known = others[name].notna().to_numpy()  # "NA" may be a class
+        known = content_of(others[name], ()).present  # "NA" may be a class
+        without_class += int((~known).sum())
         aside.add(others, known)
         true = opened.schema.true_labels(others[name][known], opened.model.classes_)
         labels.append(true.where(~true.isin(merged), MERGED))
@@ -93,6 +96,8 @@ def evaluate(
             prices.append(cost_columns(plan, matched[known], others[known]))
     if not parts:
         raise TableError(f"No row of {data!r} has a class in {name!r}.")
+    if without_class:
+        tell(no_class(without_class, name))
     found = evaluate_labels(
         opened.model.classes_, labels, parts, opened.header["metadata"], **aside.arrays()
     )

@@ -21,6 +21,11 @@ def column_notes(columns: Sequence[Column], n_classes: int) -> list[str]:
     return notes + _many(used, n_classes)
 
 
+def no_class(count: int, target: str) -> str:
+    """Return the note about rows without a class."""
+    return f"{count} {'row has' if count == 1 else 'rows have'} no {target!r}: skipped."
+
+
 def some(items: Sequence[Item], words: Callable[[Item], str], more: str = "columns") -> str:
     """Name the first few of a list, and how many there are besides."""
     named = ", ".join(words(item) for item in items[:MOST_NAMED])

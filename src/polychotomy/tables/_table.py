@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
@@ -19,7 +19,7 @@ from ._dialect import looks_like_data
 from ._errors import TableError, frame_of
 from ._files import PIECE_ROWS, TableFile
 from ._labels import Labels, class_labels, find_edges
-from ._notes import column_notes
+from ._notes import column_notes, no_class
 from ._reading import open_table
 from ._sample import sampled
 from ._schema import TableSchema
@@ -238,8 +238,7 @@ def table_of_frame(
     aside = SetAside({role: name for role, name in roles.items() if name}, point)
     aside.add(frame, labelled)
     if not labelled.all():
-        count = int((~labelled).sum())
-        notes.append(f"{count} {'row has' if count == 1 else 'rows have'} no {target!r}: skipped.")
+        notes.append(no_class(int((~labelled).sum()), target))
         frame, classes = frame[labelled], rows_of(classes, labelled)
     if not labelled.any():
         raise TableError(f"No row of {where} has a class in {target!r}.")
@@ -250,10 +249,14 @@ def table_of_frame(
     rows = np.flatnonzero(labelled) + 1
     dropped = {target, *drop, groups, order, weights}
     kept, categories, texts = set(keep), set(category), set(text)
+    used_names = [name for name in frame.columns if name not in dropped]
+
+    def found_missing() -> Iterator[str]:
+        for name in used_names:
+            yield from content_of(frame[name], markers).markers
+
     columns, X = [], {}
-    for name in frame.columns:
-        if name in dropped:
-            continue
+    for name in used_names:
         column, values = interpreted(
             content_of(frame[name], markers),
             frame.index,
@@ -261,6 +264,7 @@ def table_of_frame(
             keep=name in kept,
             category=name in categories,
             text=name in texts,
+            markers=found_missing,
         )
         columns.append(column)
         if column.kind != "left out":
