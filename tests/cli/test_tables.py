@@ -273,6 +273,23 @@ def test_fit_says_once_what_to_do_about_a_class_of_one_row(commands):
     assert "stratified" not in made.err
 
 
+@pytest.mark.parametrize("rare", ["drop", "merge"])
+def test_classes_that_are_all_rare_are_refused_with_an_option(commands, rare):
+    frame = pd.DataFrame({"u": np.arange(40) % 7, "kind": [f"k{k % 20}" for k in range(40)]})
+    frame.to_csv(commands.folder / "all_rare.csv", index=False)
+    made = commands.run("fit", "all_rare.csv", "-t", "kind", "-m", "logistic", "--rare", rare)
+    refused(made, f"With --rare {rare}, fewer than two classes of 'kind' are left; use --rare keep")
+
+
+def test_fit_does_not_take_many_rare_classes_for_a_number(commands):
+    frame = pd.DataFrame({"u": np.arange(40) % 7, "kind": [f"k{k % 25}" for k in range(40)]})
+    frame.to_csv(commands.folder / "many_rare.csv", index=False)
+    made = commands.run("fit", "many_rare.csv", "-t", "kind", "-m", "logistic", "-o", "rare.model")
+    assert made.code == 0, made.err
+    assert made.err.count("warning: ") == 1
+    assert "regression" not in made.err
+
+
 def test_fit_without_a_method_says_once_that_a_class_has_few_rows(commands):
     rng = np.random.default_rng(0)
     kind = np.array(["a"] * 30 + ["b"] * 30 + ["c"] * 6)
@@ -517,11 +534,15 @@ def test_a_wrong_option_points_to_the_help_of_its_command(commands):
 def test_explain_shows_dates_as_dates(commands):
     days = pd.date_range("2023-01-30", periods=40).strftime("%d/%m/%Y")
     frame = pd.DataFrame({"day": days, "x": np.arange(40) % 7, "kind": ["a", "b"] * 20})
+    frame["time"] = [f"{k % 24:02}:{k:02}" for k in range(40)]
     frame.to_csv(commands.folder / "days.csv", index=False)
     made = commands.run("fit", "days.csv", "-t", "kind", "-m", "logistic", "-o", "days.model")
     assert made.code == 0, made.err
+    assert "Dates ('day'): used as year, month" in made.err
+    assert "Times of day ('time'): used as hours." in made.err
     found = commands.run("explain", "days.model", "days.csv", "--row", "3")
     assert "day: 2023-02-01\n" in found.out
+    assert "time: 02:02:00\n" in found.out
 
 
 def test_the_page_shows_dates_as_dates(commands):
@@ -530,7 +551,8 @@ def test_the_page_shows_dates_as_dates(commands):
     late = np.arange(160) >= 120
     frame = pd.DataFrame({"day": days.strftime("%d.%m.%Y"), "kind": np.where(late, "b", "a")})
     frame.loc[late, "kind"] = random.choice(["a", "b"], late.sum())
-    frame.loc[[3, 130], "day"] = ""
+    frame["at"] = np.where(late, "07:", "19:") + np.char.mod("%02d", np.arange(160) % 60)
+    frame.loc[[3, 130], ["day", "at"]] = ""
     frame.assign(u=random.normal(size=160)).to_csv(commands.folder / "days.csv", index=False)
     options = ("--methods", "PWC_PSVM,logistic", "--splits", "4", "--report", "days.html")
     made = commands.run("compare", "days.csv", "-t", "kind", *options)
@@ -541,6 +563,9 @@ def test_the_page_shows_dates_as_dates(commands):
     assert re.search(r"2024-0\d-\d\d to 2024-0\d-\d\d", page[: page.index('id="doubtful"')])
     assert "e+09" not in page
     assert "NaT" not in page
+    assert re.search(r"<td>07:\d\d:00</td>", doubtful)
+    assert re.search(r"07:\d\d:00 to 07:\d\d:00", page[: page.index('id="doubtful"')])
+    assert "1900-01-01" not in page
 
 
 def test_the_list_of_commands_is_not_cut_off(commands):

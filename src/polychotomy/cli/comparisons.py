@@ -341,15 +341,20 @@ def _no_time_for(found: MethodComparison) -> list[str]:
 
 
 def _with_dates(X: Any, schema: TableSchema) -> Any:
-    """Return inputs for people, with dates in place of the seconds that methods get."""
+    """Return inputs for people, with dates and times in place of the seconds that methods get."""
     import numpy as np
 
+    from ..tables._dates import has_day
+
     changed = {}
-    for name in schema.of_kind("date"):
-        seconds = X[name].to_numpy(dtype=np.float64)
-        known = ~np.isnan(seconds)
-        changed[name] = np.full(len(seconds), np.datetime64("NaT"), dtype="datetime64[s]")
-        changed[name][known] = np.floor(seconds[known]).astype(np.int64).astype("datetime64[s]")
+    for column in schema.columns:
+        if column.kind == "date":
+            seconds = X[column.name].to_numpy(dtype=np.float64)
+            known = ~np.isnan(seconds)
+            moments = np.full(len(seconds), np.datetime64("NaT"), dtype="datetime64[s]")
+            moments[known] = np.floor(seconds[known]).astype(np.int64).astype("datetime64[s]")
+            day = moments.astype("datetime64[D]")
+            changed[column.name] = moments if has_day(column.format) else moments - day
     return X.assign(**changed)
 
 

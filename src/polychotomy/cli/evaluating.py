@@ -33,7 +33,7 @@ from ._opened import (
 )
 
 if TYPE_CHECKING:
-    pass
+    from ..tables import Column
 
 
 def evaluate(
@@ -151,8 +151,8 @@ def explain(
         before += len(matched)
     else:
         raise TableError(f"{data!r} has {counted(before, 'row')}; there is no row {row}.")
-    dates = {column.name for column in opened.schema.columns if column.kind == "date"}
-    values = {key: _plain(value, key in dates) for key, value in one.iloc[0].items()}
+    columns = {column.name: column for column in opened.schema.columns}
+    values = {key: _plain(value, columns[key]) for key, value in one.iloc[0].items()}
     explanation = explain_row(_inside(opened.model), one)
     if as_json:
         print_json({"row": row, "inputs": values, **explanation.to_dict()})
@@ -167,17 +167,21 @@ def _inside(model: Any) -> Any:
     return model if held_out_of(model) is None else model.estimator_
 
 
-def _plain(value: Any, is_date: bool) -> Any:
+def _plain(value: Any, column: Column) -> Any:
     if isinstance(value, float):
         if value != value:
             return None
-        return _date(value) if is_date else value
+        return _date(value, column.format) if column.kind == "date" else value
     return value.item() if hasattr(value, "item") else value
 
 
-def _date(seconds: float) -> str:
-    """Write a date, which machines get as seconds since 1970, as people do."""
+def _date(seconds: float, format_: str) -> str:
+    """Write a date or a time, which machines get as seconds since 1970, as people do."""
     from datetime import UTC, datetime, timedelta
 
+    from ..tables._dates import has_day
+
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    if not has_day(format_):
+        return moment.time().isoformat()
     return moment.replace(tzinfo=None).isoformat(" ").removesuffix(" 00:00:00")

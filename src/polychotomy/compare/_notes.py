@@ -27,6 +27,8 @@ _WORDS = (
         "some parameters could not be tried, because a process had not enough memory; --jobs 1 "
         "lets one use most of what is free.",
     ),
+    # Said already of the table: too few rows in these classes, or a target of many numbers.
+    (re.compile(r"^The number of unique classes is greater than"), ""),
     # The other parameters were tried, and nobody can do anything about these.
     (re.compile(r"^The search of .* skips the cell"), ""),
     (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -187,8 +188,8 @@ def slices(comparison: MethodComparison, X: Any, most: int = 10) -> list[dict[st
 
 
 def day_words(moment: Any) -> str:
-    """Write a moment as people do: only the day, if it has no time."""
-    return str(moment).replace("T", " ").removesuffix(" 00:00:00")
+    """Write a moment as people do: only the day, if it has no time; a time without day, too."""
+    return str(moment).replace("T", " ").removeprefix("0 days ").removesuffix(" 00:00:00")
 
 
 def _parts(values: Any) -> list[tuple[str, Any]]:
@@ -198,6 +199,11 @@ def _parts(values: Any) -> list[tuple[str, Any]]:
             seconds,
             np.isnat(values),
             lambda value: day_words(np.datetime64(int(value), "s")),
+        )
+    if values.dtype.kind == "m":
+        seconds = values.astype("timedelta64[s]").astype(np.int64).astype(float)
+        return _quarters(
+            seconds, np.isnat(values), lambda value: str(timedelta(seconds=int(value))).zfill(8)
         )
     if values.dtype.kind in "fiu":
         numbers = values.astype(float)

@@ -308,8 +308,7 @@ def check_target(file: TableFile, target: str) -> None:
         if len(file.names) == 1:
             raise TableError(f"{file.name} has only one column, {target!r}; nothing to learn from.")
         return
-    later = () if file.dialect is None else file.dialect.first_rows
-    if any(target in row for row in later):
+    if any(target in row for row in file.first_rows):
         raise TableError(
             f"{file.name} has {target!r} in a line further down, which seems to be the header; "
             "remove the lines above it."
