@@ -13,7 +13,7 @@ import pytest
 
 import polychotomy
 from browser import CHROMIUM, Browser
-from commands import Commands
+from commands import Commands, options_of
 from polychotomy.persistence import describe
 
 N = 120
@@ -135,6 +135,18 @@ def test_compared_methods_learn_nothing_from_others_of_a_group(commands, copies)
     # A method that trusts what it has seen of a group is much worse than chance on other groups.
     assert 0.5 < found["LS2"] < 2.0
     assert 0.5 < found["KMR"] < 2.0
+
+
+def test_lists_in_a_column_of_the_model_are_refused(commands, model):
+    frame = animals()[:4]
+    frame.assign(noise=[[1]] * 4).to_json(
+        commands.folder / "lists.jsonl", orient="records", lines=True
+    )
+    refused(
+        commands.run("predict", model, "lists.jsonl"),
+        "lists.jsonl has lists or other objects in column 'noise'",
+        "needs plain numbers",
+    )
 
 
 def test_parquet_and_standard_streams(commands, model):
@@ -330,6 +342,20 @@ def test_fit_without_a_method_takes_the_best_which_is_shown_and_documented(comma
     assert first["decided_by"] == pytest.approx(chances[-1] - chances[-2])
     assert first["decided_against"] != first["predicted"]
     refused(commands.run("show", "nowhere.model"), "no model file")
+
+
+def test_fit_advises_its_own_options(commands):
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 2000)
+    frame = pd.DataFrame(rng.normal(size=(2000, 12)) + kind[:, None], columns=list("abcdefghijkl"))
+    frame.assign(kind=np.array(["u", "v", "w"])[kind]).to_csv(commands.folder / "wide.csv")
+    # A second, in which POOL cannot be tuned.
+    made = commands.run("fit", "wide.csv", "-t", "kind", "--time", "1s", "-o", "wide.model")
+    assert made.code == 0, made.err
+    assert "Allow more with --time, or name one with --method." in made.err
+    shown = commands.run("show", "wide.model").out
+    named = set(re.findall(r"--[a-z]+", made.err + shown))
+    assert named <= options_of("fit")
 
 
 def test_methods_are_listed_with_their_papers(commands):

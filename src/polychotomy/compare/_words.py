@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 # A method this many times faster gets a sentence.
 MUCH_FASTER = 5.0
+# Advice about --methods, and the same for a command that trains one method.
+_METHODS = re.compile(r"(name fewer|choose other) methods with --methods")
+_ONE_METHOD = "name one with --method"
 NAMES = {"nll": "negative log-likelihood", "error": "error"}
 
 
@@ -69,6 +73,18 @@ def extent(runs: Sequence[HeldOut]) -> str:
 
 def _useless(row: dict[str, Any]) -> str:
     return ", worse than the majority class" if row["worse_than_majority"] else ""
+
+
+def for_fit(sentence: str) -> str:
+    """Return a sentence about a comparison with the options of 'fit', which trains one method.
+
+    Examples
+    --------
+    >>> from polychotomy.compare._words import for_fit
+    >>> for_fit("Allow more with --time, or name fewer methods with --methods.")
+    'Allow more with --time, or name one with --method.'
+    """
+    return _METHODS.sub(_ONE_METHOD, sentence)
 
 
 def reasons(comparison: MethodComparison) -> list[str]:

@@ -19,6 +19,7 @@ from ._files import PIECE_ROWS, TableFile
 from ._labels import Labels, class_labels, spelling
 from ._numbers import parse_numbers
 
+WORDS = ("category", "date", "text")
 EARLIER_MISSING = ("?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "<NA>")
 
 
@@ -132,7 +133,13 @@ class TableSchema:
             point = column.decimal or decimal or self.decimal or "."
             given = frame[column.name]
             given = _with_commas(given) if point == "," and column.kind == "number" else given
-            content = content_of(given, self.missing)
+            try:
+                content = content_of(given, self.missing)
+            except TableError:  # it advises to drop the column, which the model needs
+                raise TableError(
+                    f"{where} has lists or other objects in column {column.name!r}, where the "
+                    f"model needs plain {'words' if column.kind in WORDS else 'numbers'}."
+                ) from None
             values = _VALUES[column.kind](content, column, point)
             wrong = _wrong(content, values) if column.kind in ("number", "date") else None
             if wrong is not None:

@@ -126,8 +126,9 @@ def copies(table: Table) -> list[str]:
     found = []
     if again > most:
         found.append(
-            f"{again} rows occur again, class and all: a method that was trained on one and tested "
-            f"on the other looks better than it is. {option('unique')} uses each once."
+            f"{again} rows occur again, class and all: if they are copies, a method that was "
+            "trained on one and tested on the other looks better than it is; "
+            f"{option('unique')} uses each once."
         )
     if other > most:
         found.append(
