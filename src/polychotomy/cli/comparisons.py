@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._console import names, print_json, show, tell
+from ._console import names, print_json, show, tell, tell_notes
 from ._data import (
     Bins,
     Category,
@@ -212,6 +212,7 @@ def compare(
         X = loaded.table.X if found.kept is None else loaded.table.X.iloc[found.kept]
         decided = wanted.compared(found, X)
     asked = decided if wanted != Wishes() else None
+    tell_notes(found.notes)
     if as_json:
         more_figures = {} if asked is None else {"decisions": asked.to_dict()}
         print_json({**_numbered(found, loaded), **more_figures})

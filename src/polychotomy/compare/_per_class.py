@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.types import FloatArray
+from ..core.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from ._comparison import MethodComparison
@@ -124,11 +124,14 @@ def worst_confusions(
     pairs : list of dict
         "class", "taken_for", "rows" and "share" (of the class's test rows), the most rows first.
     """
-    counts = comparison.confusion(name)
+    return confused(comparison.confusion(name), comparison.classes.tolist(), most)
+
+
+def confused(counts: IntArray, labels: Sequence[Any], most: int = 10) -> list[dict[str, Any]]:
+    """Return the largest entries of a confusion matrix; see `worst_confusions`."""
     true = counts.sum(axis=1)
     wrong = counts.copy()
     np.fill_diagonal(wrong, 0)
-    labels = comparison.classes.tolist()
     order = np.argsort(-wrong, axis=None, kind="stable")[:most]
     return [
         {
