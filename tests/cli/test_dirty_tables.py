@@ -106,6 +106,19 @@ def test_rows_without_a_class_are_counted(commands, wanted):
     assert judged.json["unknown_classes"] == 0
 
 
+def test_gaps_in_a_target_that_is_cut_into_ranges(commands):
+    frame = written(clean())
+    frame.loc[[3, 7, 9], "price"] = ["n/a", "", "-"]
+    frame.to_csv(commands.folder / "prices.csv", index=False)
+    options = ("-t", "price", "--bins", "3", "-m", "PWC_PSVM", "-o", "price.model")
+    made = commands.run("fit", "prices.csv", *options)
+    assert made.code == 0, made.err
+    judged = commands.run("evaluate", "price.model", "prices.csv", "--json")
+    for said in (made.err, judged.err):
+        assert "3 rows have no 'price': skipped." in said
+    assert np.sum(judged.json["confusion"], axis=1).tolist() == [24, 24, 24]
+
+
 @pytest.mark.parametrize("rare", ["merge", "drop"])
 def test_rare_classes_that_are_numbers(commands, rare):
     frame = clean()

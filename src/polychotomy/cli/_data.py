@@ -52,7 +52,8 @@ Missing = Annotated[
     typer.Option(
         metavar="TEXT",
         help="A text that means a missing value, in place of the usual ones (NA, ?, - ...); may be "
-        "repeated. The empty field always does. The column of the classes has no others.",
+        "repeated. The empty field always does. The column of the classes has no others, but "
+        "with --bins.",
     ),
 ]
 Groups = Annotated[

@@ -86,7 +86,7 @@ def evaluate(
     aside = SetAside({role: column for role, column in columns.items() if column is not None})
     extra = list(dict.fromkeys([name, *aside.names, *columns_to_read(plan, opened.schema)]))
     for matched, others in pieces(data, opened.schema, extra, unseen):
-        known = content_of(others[name], ()).present  # "NA" may be a class
+        known = content_of(others[name], opened.schema.target_markers).present
         without_class += int((~known).sum())
         aside.add(others, known)
         true = opened.schema.true_labels(others[name][known], opened.model.classes_)

@@ -74,6 +74,14 @@ class TableSchema:
         """Return the columns of a kind."""
         return [column.name for column in self.columns if column.kind == kind]
 
+    @property
+    def target_markers(self) -> tuple[str, ...]:
+        """Texts in the target that mean a missing value, besides the empty field.
+
+        A class may be called "None" or "NA"; a number that is cut into ranges may not.
+        """
+        return self.missing if self.labels.edges else ()
+
     def preprocessor(self) -> Any:
         """Return the transformer that turns the columns into numbers, for use before a classifier.
 
@@ -171,7 +179,7 @@ class TableSchema:
         -------
         labels : Series of str
         """
-        content = content_of(values, ())
+        content = content_of(values, self.target_markers)
         if self.labels.edges:
             point = decimal or self.decimal or "."
             words = class_labels(content, point, labels=self.labels).astype(object)

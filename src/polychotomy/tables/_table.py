@@ -107,7 +107,7 @@ def read_table(
         Columns of free text, to be used by their words.
     missing : iterable of str
         Texts that mean a missing value, in all columns but the target. The empty field always
-        does, also there.
+        does, also there. With `bins` they hold for the target, too.
     groups, order, weights : str, default=None
         Columns that are no inputs: rows with the same value belong together; when a row was, a
         number or a date; how much a row counts.
@@ -225,8 +225,9 @@ def table_of_frame(
     """
     if not len(frame):
         raise TableError(f"{where} has no rows.")
+    markers = tuple(dict.fromkeys(one.strip() for one in missing))
     # A class may be called "None" or "NA": here only an empty field is missing.
-    classes = content_of(frame[target], ())
+    classes = content_of(frame[target], () if bins is None else markers)
     labelled = classes.present
     notes = []
     if classes.merged:
@@ -245,7 +246,6 @@ def table_of_frame(
     edges = () if bins is None else find_edges(classes, bins, point)
     labels = Labels(edges, merge_spellings, classes=target in {*category})
     y = class_labels(classes, point, where, labels)
-    markers = tuple(dict.fromkeys(one.strip() for one in missing))
     rows = np.flatnonzero(labelled) + 1
     dropped = {target, *drop, groups, order, weights}
     kept, categories, texts = set(keep), set(category), set(text)
