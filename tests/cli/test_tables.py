@@ -249,6 +249,30 @@ def test_compare_prints_a_ranking_and_reasons(commands):
     assert np.sum(found["confusion"]) == 2 * 30
 
 
+def test_compare_claims_nothing_that_two_splits_of_noise_cannot_show(commands):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.normal(size=(90, 3)), columns=["u", "v", "w"])
+    kinds = np.array(["None", "nan", "null"])[np.arange(90) % 3]
+    frame.assign(kind=kinds).to_csv(commands.folder / "noise.csv", index=False)
+    options = ("-t", "kind", "--methods", "PWC_KLR,PWC_PSVM,logistic", "--splits", "2")
+    said = commands.run("compare", "noise.csv", *options)
+    assert said.code == 0, said.err
+    rows = {row.split(")")[0].split("(")[1]: row for row in said.out.splitlines()[1:5]}
+    assert set(rows) == {"majority", "PWC_KLR", "PWC_PSVM", "logistic"}
+    assert rows["PWC_PSVM"].endswith("cannot tell, worse than the majority class")
+    assert "cannot tell PWC_KLR from always answering with the shares of the classes" in said.out
+    assert said.out.count("2 are few") == 1
+    more = commands.run("compare", "noise.csv", *options[:3], "PWC_KLR,PWC_PSVM", "--splits", "6")
+    assert "the columns may say nothing about the class." in more.out
+    assert "(2 splits are few)" in said.out
+    assert "As good as" not in said.out
+    assert "If time matters" not in said.out
+    alone = commands.run("compare", "noise.csv", *options[:2], "--methods", "PWC_PSVM")
+    assert "no method has learned anything from these columns" in alone.out
+    assert "cannot tell PWC" not in alone.out
+    assert "No other method was judged with it" in alone.out
+
+
 def test_compare_a_built_in_set(commands):
     found = commands.run("compare", "iris", "--methods", "MWV_SVM", "--splits", "1", "--json").json
     assert found["data"] == "iris"

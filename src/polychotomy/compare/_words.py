@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # A method this many times faster gets a sentence.
 MUCH_FASTER = 5.0
+# With fewer splits than this, it is their number that leaves most questions open.
+FEW_SPLITS = 5
 # Advice about --methods, and the same for a command that trains one method.
 _METHODS = re.compile(r"(name fewer|choose other) methods with --methods")
 _ONE_METHOD = "name one with --method"
@@ -169,9 +171,18 @@ def _choice(
         ]
     base = next(row for row in comparison.rows if row["method"] == BASELINE.name)
     if chosen["worse_than_majority"]:
+        nothing = ": no method has learned anything from these columns"
         sentences.append(
-            f"But it is worse than always answering with the shares of the classes, "
-            f"{base[key]:.4f}: no method has learned anything from these columns."
+            "But it is worse than always answering with the shares of the classes, "
+            f"{base[key]:.4f}{nothing if best['worse_than_majority'] else ''}."
+        )
+    elif base["verdict"] == "cannot tell" and comparison.n_splits > 1:
+        why = "the columns may say nothing about the class"
+        if comparison.n_splits < FEW_SPLITS:
+            why = f"{comparison.n_splits} are few"
+        sentences.append(
+            f"The splits cannot tell {best['method']} from always answering with the shares of the "
+            f"classes, {base[key]:.4f}: {why}."
         )
     if comparison.level.rows < comparison.most_rows:
         sentences.append("More time would judge the best methods on more rows: --time.")
@@ -185,7 +196,8 @@ def _uncertainty(comparison: MethodComparison, rows: list[dict[str, Any]]) -> li
         return ["No other method was judged with it, so that nothing says that it is a good one."]
     if comparison.n_splits < 2:
         return ["With one split the uncertainty of the ranking is unknown."]
-    few = f" ({comparison.n_splits} splits are few)" if comparison.n_splits < 5 else ""
+    count = comparison.n_splits
+    few = f" ({count} splits are few)" if count < FEW_SPLITS else ""
     sentences = []
     for verdict, words in (
         ("as good", f"As good as {rows[0]['method']}, within {comparison.margin:.4f}: "),
