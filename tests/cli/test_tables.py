@@ -579,6 +579,10 @@ def test_a_wrong_option_points_to_the_help_of_its_command(commands):
     found = commands.run("compare", "plain.csv", "--taget", "Art")
     assert found.code == 2
     assert "Try 'polychotomy compare --help'." in found.err
+    for options in (("--splits", "0"), ("--splits", "x"), ("--splits",), ()):
+        found = commands.run("compare", *(("plain.csv", *options) if options else ()))
+        refused(found)
+        assert re.search(r"\w['\w)]*[.?] Try 'polychotomy( compare)? --help'\.$", found.err.strip())
 
 
 def test_explain_shows_dates_as_dates(commands):
