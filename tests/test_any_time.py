@@ -4,6 +4,7 @@ import io
 import pickle
 import sys
 import time
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
-from polychotomy.cli.comparisons import _no_time_for
+from polychotomy import PolychotomyPool
+from polychotomy.cli.comparisons import FEW_SPARE, SPARE, _no_time_for, prepare_workers
 from polychotomy.compare import (
     _splits,
     _where,
@@ -31,7 +33,8 @@ from polychotomy.compare import (
 from polychotomy.compare._assembling import common_splits
 from polychotomy.compare._candidates import choose
 from polychotomy.compare._classes import settle_classes
-from polychotomy.compare._judging import HeldOut, Judged, Level
+from polychotomy.compare._importance import Question
+from polychotomy.compare._judging import HeldOut, Judged, Level, Task
 from polychotomy.compare._notes import note_of
 from polychotomy.compare._peers import Conditions
 from polychotomy.compare._report import MOST_PANELS, _panels_left
@@ -41,7 +44,7 @@ from polychotomy.compare._splits import periods, rounds, stratified_order
 from polychotomy.core.progress import work_progress
 from polychotomy.execution.calls import Answer, Call
 from polychotomy.execution.deadline import Clock
-from polychotomy.execution.executors import LocalProcesses
+from polychotomy.execution.executors import InProcess, LocalProcesses
 from polychotomy.recipes import recipe
 from polychotomy.tuning.small_search import _inside
 
@@ -288,6 +291,33 @@ def test_time_is_kept_for_training_the_best():
     assert schedule(clock=Clock(20.0, pace=8.0), train_rows=1000).clock.reserve == 4.0
 
 
+def test_the_time_that_is_kept_does_not_shrink_when_more_rows_begin():
+    groups = [choose([name]) for name in ("LSL", "forest", "logistic")]
+    plan = schedule(
+        groups=groups, sizes=[1000, 4000], clock=Clock(1000.0), train_rows=4000, n_workers=1
+    )
+    for nll in (0.4, 0.5, 0.6):
+        judged(plan, nll, 100.0)
+    kept = plan.clock.reserve
+    assert kept > 100.0
+    task = judged(plan, 0.4, 100.0)
+    assert task.level.rows == 4000
+    assert plan.clock.reserve == kept
+
+
+def test_the_only_method_that_does_not_fail_is_judged_on_all_splits_of_all_rows():
+    plan = schedule(sizes=[1000, 4000], n_splits=3, n_workers=1)
+    plan.on_answer(plan.take(), Answer(failure="not enough memory", seconds=1.0))
+    tasks = [judged(plan, 0.5, 1.0) for _ in range(4)]
+    assert [(task.level.rows, task.split) for task in tasks] == [
+        (1000, 0),
+        (4000, 0),
+        (4000, 1),
+        (4000, 2),
+    ]
+    assert plan.take() is None
+
+
 def test_work_that_would_be_ended_at_once_is_not_begun():
     plan = schedule(clock=Clock(60.0, pace=3.0), n_splits=3)
     judged(plan, 0.5, 1.0)
@@ -332,6 +362,32 @@ def test_a_process_that_does_not_stop_is_ended():
     assert [answer.late for answer in answers] == [True, False]
     assert answers[1].value == "slept"
     assert time.perf_counter() - start < 50.0
+
+
+def test_methods_are_fitted_with_one_filter_of_warnings(monkeypatch):
+    """scikit-learn sets all filters again for every tree of a forest."""
+    seen = []
+
+    def fit(candidate, split, conditions):
+        seen.append(len(warnings.filters))
+        warnings.warn("something to note", UserWarning, stacklevel=1)
+        raise ValueError("not fitted")
+
+    monkeypatch.setattr("polychotomy.compare._judging._judge_alone", fit)
+    before = list(warnings.filters)
+    compare_methods(SMALL_X, SMALL_Y, ["logistic"], n_splits=1)
+    assert seen == [1]
+    assert list(warnings.filters) == before
+
+
+@pytest.mark.parametrize(("limit", "spare"), [(20.0, SPARE), (600.0, FEW_SPARE), (None, FEW_SPARE)])
+def test_few_spare_processes_where_others_can_be_started(monkeypatch, limit, spare):
+    counts = []
+    monkeypatch.setattr(
+        "polychotomy.execution.forks.fork_ahead", lambda count, _: bool(counts.append(count)) or 1
+    )
+    prepare_workers(2, limit)
+    assert counts == [2 + spare]
 
 
 def test_two_pools_are_what_each_is_alone():
@@ -463,6 +519,40 @@ def test_figures_by_class_are_those_of_scikit_learn():
         assert row["auc"] == pytest.approx(roc_auc_score(Y[rows] == k, p[:, k]))
     wrong = [one["rows"] for one in worst_confusions(found)]
     assert sum(wrong) == np.sum(Y[rows] != predicted)
+
+
+def test_importance_fits_no_pool_again_and_goes_with_the_curve(monkeypatch):
+    """A pool takes a third of a second."""
+    rounds_of_calls = []
+
+    class Watched(InProcess):
+        def call(self, task, context, take, on_answer):
+            kinds = set()
+
+            def watched():
+                call = take()
+                if call is not None:
+                    kinds.add(type(call.argument))
+                return call
+
+            super().call(task, context, watched, on_answer)
+            rounds_of_calls.append(kinds)
+
+    def compared():
+        return compare_methods(
+            SMALL_X, SMALL_Y, ["LS2"], n_splits=1, importance=True, executor=Watched()
+        )
+
+    with monkeypatch.context() as fitting_again:
+        fitting_again.setattr("polychotomy.compare._judging.KEPT_ROWS", 0)
+        expected = compared()
+    assert {Question, Task} in rounds_of_calls
+    monkeypatch.setattr(PolychotomyPool, "fit", lambda *_: pytest.fail("it is fitted again"))
+    found = compared()
+    assert found.importance == expected.importance
+    assert len(found.importance) == 4
+    assert {point["rows"] for point in found.curve} == {point["rows"] for point in expected.curve}
+    assert len(found.curve) > 1
 
 
 def test_importance_and_slices_find_the_column():

@@ -101,6 +101,31 @@ MODELS = pytest.mark.parametrize("draw", [drawn_classes, drawn_columns])
 
 
 @MODELS
+def test_scores_are_kept_for_the_same_parameters_only(draw):
+    """Newton's method asks for the value at a place, and then for the derivatives there."""
+    model, _ = draw(0)
+    scored = getattr(model, "_scored", None) or model._margins
+    theta = np.linspace(-0.5, 0.5, model.n_parameters)
+    value = model.value(theta)
+    assert scored(theta) is scored(theta.copy())
+    theta *= 0.5
+    assert model.value(theta) != value
+    assert model.value(theta) == draw(0)[0].value(theta)
+
+
+@pytest.mark.parametrize("size", [1, 3, 12])
+def test_a_dense_system_is_solved_as_by_numpy(size):
+    root = np.random.default_rng(size).normal(size=(size, size))
+    matrix, penalty, right = root @ root.T, np.linspace(0.1, 1.0, size), np.ones(size)
+    before = matrix.copy()
+    solution, inverse_diagonal = Dense(matrix).solve(penalty, right)
+    whole = matrix + np.diag(penalty)
+    np.testing.assert_allclose(solution, np.linalg.solve(whole, right), rtol=1e-8)
+    np.testing.assert_allclose(inverse_diagonal, np.linalg.inv(whole).diagonal(), rtol=1e-8)
+    np.testing.assert_array_equal(matrix, before)
+
+
+@MODELS
 def test_the_fixed_point_is_near_the_evidence_of_models_that_are_not_quadratic(draw):
     """It leaves out that the Hessian changes with the strengths, which is a small matter here."""
     model, groups = draw(0)

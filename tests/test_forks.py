@@ -7,10 +7,13 @@ import signal
 import sys
 import threading
 import time
+from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from polychotomy.core import threads
 from polychotomy.execution.calls import Call
 from polychotomy.execution.executors import LocalProcesses
 from polychotomy.execution.forks import end_waiting, fork_ahead, forked_ahead, n_forked_ahead
@@ -137,3 +140,24 @@ def test_what_a_process_takes_to_start_is_not_taken_from_the_call():
     assert Call(None, 10.0, 8.0).until_after(1.0) == 10.0
     assert Call(None, 10.0).until_after(1.0) == 10.0
     assert Call(None).until_after(1.0) is None
+
+
+def test_libraries_with_threads_are_looked_for_once_and_after_imports(monkeypatch):
+    looked = []
+
+    class Controller:
+        def __init__(self):
+            looked.append(1)
+
+        def limit(self, limits):
+            return nullcontext(limits)
+
+    monkeypatch.setattr(threads, "ThreadpoolController", Controller)
+    monkeypatch.setattr(threads, "_all_thread_pools", cache(threads._all_thread_pools.__wrapped__))
+    for _ in range(3):
+        with threads.single_threaded() as limit:
+            assert limit == 1
+    assert len(looked) == 1
+    monkeypatch.setitem(sys.modules, "another_module", sys)
+    with threads.single_threaded():
+        assert len(looked) == 2

@@ -332,6 +332,8 @@ def test_many_rows_have_members_with_landmarks(monkeypatch):
     pool, part = pc.recipe("pool", random_state=0), pc.recipe("LS2", random_state=0)
     pool.fit_with_parts(X, y, None, {"LS2": part})
     assert list(pool.members_) == [name for name, _ in default_members(n_rows=81)]
+    # Fitted once for both.
+    assert all(one is pool.temperings_[name] for name, one in part.temperings_.items())
     for name in FIVE[:-1]:
         member = pool.members_[name]
         own = member.estimator_.machine if name.startswith("ls") else member.estimator_

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
+from inspect import isfunction
 
 import joblib
 import numpy as np
@@ -149,6 +150,16 @@ def test_every_dataclass_of_a_file_declares_all_its_fields():
     for name, cls in stored_classes().items():
         if is_dataclass(cls):
             assert set(declared_state(cls)) == {field.name for field in fields(cls)}, name
+
+
+def test_signatures_are_kept_because_scikit_learn_asks_for_them_often():
+    _names.Names()
+    for name, cls in stored_classes().items():
+        init = vars(cls).get("__init__")
+        if isfunction(init):
+            assert "__signature__" in vars(init), name
+            kept = vars(init)["__signature__"]
+            assert list(kept.parameters) == list(init.__code__.co_varnames[: len(kept.parameters)])
 
 
 def test_files_speak_public_names_only():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from typing import ClassVar, Self
 
@@ -13,6 +12,7 @@ from sklearn.base import BaseEstimator
 from ..core.margins import Margins
 from ..core.registry import Part
 from ..core.state_check import declared_state
+from ..core.threads import in_order
 from ..core.types import FloatArray, IntArray, SignArray
 
 
@@ -129,8 +129,8 @@ class Calibrator(Part, BaseEstimator):
                 for one, own in zip(some, np.split(probability, len(some), axis=1), strict=True):
                     result[one, test] = own
 
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(calibrate, folds))
+        for _ in in_order(calibrate, folds, n_threads):
+            pass
         return result
 
     def join(self, parts: Sequence[Self], order: IntArray) -> Self:

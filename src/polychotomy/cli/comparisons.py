@@ -75,8 +75,10 @@ TEST_SIZE = 0.25
 SHORT_PACES = 5.0
 # A few named methods on a file of fewer bytes need no other process.
 LARGE_FILE = 200_000
-# How many processes are forked at most, and in addition, to take the place of those that are ended.
-MOST_FORKED, SPARE = 16, 14
+# How many processes are forked at most, and in addition, to take the place of those that are ended;
+# fewer with more time than this, in which others can be started when these are used up.
+MOST_FORKED, SPARE, FEW_SPARE = 16, 14, 2
+LONG = 300.0
 # So many rows of a table that is too large to be read whole are compared.
 MOST_ROWS = 200_000
 # What reading them may take of the time.
@@ -256,7 +258,8 @@ def prepare_workers(jobs: int | None, limit: float | None, early: bool = True) -
     from ..execution.processes import COMPARISONS_NEED, start_early
 
     count = n_processes(None if jobs is not None and jobs < 0 else jobs)
-    if fork_ahead(min(count, MOST_FORKED) + SPARE, COMPARISONS_NEED) or not early:
+    spare = SPARE if limit is not None and limit < LONG else FEW_SPARE
+    if fork_ahead(min(count, MOST_FORKED) + spare, COMPARISONS_NEED) or not early:
         return
     if limit is None or limit > SHORT_PACES * (perf_counter() - process_start()):
         start_early(COMPARISONS_NEED)

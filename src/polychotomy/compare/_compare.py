@@ -5,7 +5,7 @@ Design note: all methods are judged on the same splits, so that differences are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -181,11 +181,12 @@ def compare_methods(
             found = replace(found, notes=[without_rare_advice(note) for note in found.notes])
         if not importance or found.recommended == BASELINE.name:
             return found
-        columns = None
+        columns, name = None, found.recommended
+        curve_calls = _curve_calls(schedule, name, material, clock) if len(levels) == 1 else ()
         if has_time(clock, AGAIN):
-            columns = column_importance(material, found.recommended, found.runs(), where, clock)
-        if len(levels) == 1 and has_time(clock, AGAIN):
-            _fill_curve(schedule, found.recommended, where, material, clock)
+            columns = column_importance(
+                *(material, name, found.runs(), where, clock, curve_calls, schedule.on_answer)
+            )
         curve = learning_curve(schedule.found, material)
         return replace(found, importance=columns, curve=curve, seconds=clock.spent)
 
@@ -205,17 +206,12 @@ def _judge(schedule: Schedule, material: Material, where: Executor, seconds: flo
     InProcess().call(TASK, material, lambda: next(last, None), schedule.on_answer)
 
 
-def _fill_curve(
-    schedule: Schedule, name: str, where: Executor, material: Material, clock: Clock
-) -> None:
-    """Judge a method on fewer rows of a small table, for its learning curve."""
-    parts = curve_rows(schedule.sizes[0], len(material.labels))
-    tasks = iter(
-        Call(Task((name,), Level(rows), split), clock.until())
-        for rows in parts
-        for split in range(min(CURVE_SPLITS, len(material.rounds)))
-    )
-    where.call(TASK, material, lambda: next(tasks, None), schedule.on_answer)
+def _curve_calls(schedule: Schedule, name: str, material: Material, clock: Clock) -> Iterator[Call]:
+    """Yield what judges a method on fewer rows of a small table, while there is time."""
+    for rows in curve_rows(schedule.sizes[0], len(material.labels)):
+        for split in range(min(CURVE_SPLITS, len(material.rounds))):
+            if has_time(clock, AGAIN):
+                yield Call(Task((name,), Level(rows), split), clock.until())
 
 
 def curve_rows(n_train: int, n_classes: int) -> list[int]:

@@ -8,8 +8,9 @@ would divide a category among its words.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from time import perf_counter
 from typing import Any
 
@@ -19,15 +20,23 @@ from scipy import stats
 from ..core import scores
 from ..core.checks import for_all_classes
 from ..core.types import FloatArray
-from ..execution.calls import Answer, Call
+from ..execution.calls import Answer, Call, OnAnswer
 from ..execution.deadline import Clock
 from ..execution.interface import Executor
 from ._candidates import Candidate, choose, prepared
-from ._judging import HeldOut, Level, Material, fit_weighted, rows_of
+from ._judging import (
+    ASKED_SPLITS,
+    HeldOut,
+    Level,
+    Material,
+    Task,
+    fit_weighted,
+    perform,
+    rows_of,
+)
 from ._peers import Conditions
 
-TASK = "polychotomy.compare._importance:shuffled"
-MOST_SPLITS = 3
+TASK = "polychotomy.compare._importance:asked"
 REPEATS = 2
 MOST_ROWS = 1_000
 
@@ -43,16 +52,26 @@ class Question:
     seconds: float | None
 
 
+def asked(material: Material, argument: Question | Task) -> Any:
+    """Answer a question, or judge methods: both are at work together at the end."""
+    if isinstance(argument, Question):
+        return shuffled(material, argument)
+    return perform(material, argument)
+
+
 def shuffled(material: Material, question: Question) -> FloatArray:
     """Return how much the NLL grows for every column and repeat; NaN if the time was up."""
     start = perf_counter()
     split = material.split(question.split, question.level.rows)
     (candidate,) = choose([question.name])
     conditions = split.conditions(material.seed)
-    estimator = _with_parameters(candidate, question.parameters, conditions)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # notes say it since the method was judged
-        fit_weighted(estimator, *split.beginning(len(split.train)))
+    estimator = material.kept_pool(question.name, question.split, len(split.train))
+    if estimator is None:
+        estimator = _with_parameters(candidate, question.parameters, conditions)
+        with warnings.catch_warnings():
+            warnings.resetwarnings()  # see `perform`
+            warnings.simplefilter("ignore")  # notes say it since the method was judged
+            fit_weighted(estimator, *split.beginning(len(split.train)))
     random = np.random.RandomState(material.seed + question.split)
     rows = np.sort(random.permutation(len(split.test))[:MOST_ROWS])
     X, y = rows_of(material.X, split.test[rows]), split.y_test[rows]
@@ -96,7 +115,13 @@ def _with_shuffled(X: Any, column: int, order: Any) -> Any:
 
 
 def column_importance(
-    material: Material, name: str, runs: Sequence[HeldOut], executor: Executor, clock: Clock
+    material: Material,
+    name: str,
+    runs: Sequence[HeldOut],
+    executor: Executor,
+    clock: Clock,
+    more: Iterable[Call] = (),
+    on_more: OnAnswer | None = None,
 ) -> list[dict[str, Any]] | None:
     """Return how much worse a method gets without each column, on held-out rows.
 
@@ -112,6 +137,10 @@ def column_importance(
         Where to do the work.
     clock : Clock
         The time that is left.
+    more : iterable of Call, default=()
+        Tasks of `perform` to begin after that, so that no process waits.
+    on_more : callable, default=None
+        Takes their answers.
 
     Returns
     -------
@@ -121,7 +150,7 @@ def column_importance(
     """
     left = clock.left()
     questions = []
-    for one in runs[:MOST_SPLITS]:
+    for one in runs[:ASKED_SPLITS]:
         # One after another: splits that were not judged need not be drawn.
         tests = (test for _, test in material.rounds)
         number = next((k for k, test in enumerate(tests) if np.array_equal(test, one.rows)), None)
@@ -129,11 +158,14 @@ def column_importance(
             level = Level(one.train_rows)
             seconds = None if left is None else 0.8 * left
             questions.append(Question(name, one.parameters, level, number, seconds))
-    waiting = iter([Call(question, clock.until()) for question in questions])
+    waiting = chain([Call(question, clock.until()) for question in questions], more)
     found: list[FloatArray] = []
 
     def on_answer(call: Call, answer: Answer) -> None:
-        if isinstance(answer.value, np.ndarray):
+        if not isinstance(call.argument, Question):
+            if on_more is not None:
+                on_more(call, answer)
+        elif isinstance(answer.value, np.ndarray):
             found.append(answer.value)
 
     if left is not None and left <= 0:

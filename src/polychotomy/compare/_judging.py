@@ -26,6 +26,9 @@ from ._splits import periods, stratified_order
 # Probabilities of larger test parts are kept in single precision, after the figures are computed.
 EXACT_CELLS = 200_000
 MOST_PAIR_CLASSES = 100
+# Which columns matter is asked on the first splits. Pools that were fitted there to few rows are
+# kept for it: to fit one again takes most of the time of the question.
+ASKED_SPLITS, KEPT_ROWS = 3, 1_000
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ class Material:
     order: Any = None
     n_train: int = 0
     _latest: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    _pools: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def split(self, number: int, rows: int) -> Split:
         """Return a split with at most some training rows; the last one is kept."""
@@ -87,6 +91,15 @@ class Material:
             self._latest[key] = self._make(number, rows)
         found: Split = self._latest[key]
         return found
+
+    def keep_pool(self, name: str, number: int, rows: int, pool: Any) -> None:
+        """Keep a pool that was fitted to so many rows of a split, if it may be asked again."""
+        if number < ASKED_SPLITS and rows <= KEPT_ROWS:
+            self._pools[name, number, rows] = pool
+
+    def kept_pool(self, name: str, number: int, rows: int) -> Any:
+        """Return such a pool if this process has fitted it; otherwise None."""
+        return self._pools.get((name, number, rows))
 
     def _make(self, number: int, rows: int) -> Split:
         train, test = self.rounds[number]
@@ -209,13 +222,17 @@ def perform(material: Material, task: Task) -> Judged:
     split = material.split(task.split, task.level.rows)
     conditions = split.conditions(material.seed)
     with warnings.catch_warnings(record=True) as caught:
+        # No filter but this one: scikit-learn sets them all again for every tree of a forest.
+        warnings.resetwarnings()
         warnings.simplefilter("always")
         if not task.level.tuned:
             found = {one.name: _judge_quick(one, split, conditions) for one in group}
         elif group[0].pipe is not None:
             found = _judge_sweep(group, split, conditions)
-        elif len(group) > 1:
-            found = _judge_pools(group, split, conditions)
+        elif group[0].is_pool:
+            pools, found = _judge_pools(group, split, conditions)
+            for name, pool in pools.items():
+                material.keep_pool(name, task.split, len(split.train), pool)
         else:
             found = {group[0].name: _judge_alone(group[0], split, conditions)}
     named = ", ".join(task.names)
@@ -280,8 +297,8 @@ def _judge_alone(candidate: Candidate, split: Split, conditions: Conditions) -> 
 
 def _judge_pools(
     group: Sequence[Candidate], split: Split, conditions: Conditions
-) -> dict[str, HeldOut]:
-    """Fit the largest pool, and take the others from its members."""
+) -> tuple[dict[str, Any], dict[str, HeldOut]]:
+    """Fit the largest pool, and take the others from its members; return them, too."""
     start = perf_counter()
     pools = {one.name: one.make(conditions) for one in group}
     largest = max(pools, key=lambda name: len(pools[name].member_names()))
@@ -291,7 +308,7 @@ def _judge_pools(
     found = {largest: _asked(pools[largest], split, start, {})}
     for name, pool in fitted.items():
         found[name] = _asked(pool, split, perf_counter() - sum(pool.seconds_.values()), {})
-    return found
+    return pools, found
 
 
 def _judge_sweep(

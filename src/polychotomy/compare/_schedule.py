@@ -133,9 +133,10 @@ class Schedule:
             if self.record.is_given_up(group, level):
                 continue
             shape = level.rows, self.n_features, self.record.n_classes
-            each = slow * max(one.expected_seconds(*shape) for one in group)
             if self.record.is_timed(group, level):
                 each = self.record.cost(group, level)
+            else:
+                each = slow * max(one.expected_seconds(*shape) for one in group)
             work += (self.n_splits - self.record.n_splits(group, level)) * each
         work /= self.n_workers
         return work if left is None else max(0.0, min(work, left))

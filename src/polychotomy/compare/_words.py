@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 # A method this many times faster gets a sentence.
 MUCH_FASTER = 5.0
-# With fewer splits than this, it is their number that leaves most questions open.
-FEW_SPLITS = 5
 # Advice about --methods, and the same for a command that trains one method.
 _METHODS = re.compile(r"(name fewer|choose other) methods with --methods")
 _ONE_METHOD = "name one with --method"
@@ -178,7 +176,7 @@ def _choice(
         )
     elif base["verdict"] == "cannot tell" and comparison.n_splits > 1:
         why = "the columns may say nothing about the class"
-        if comparison.n_splits < FEW_SPLITS:
+        if comparison.few_splits:
             why = f"{comparison.n_splits} are few"
         sentences.append(
             f"The splits cannot tell {best['method']} from always answering with the shares of the "
@@ -196,8 +194,7 @@ def _uncertainty(comparison: MethodComparison, rows: list[dict[str, Any]]) -> li
         return ["No other method was judged with it, so that nothing says that it is a good one."]
     if comparison.n_splits < 2:
         return ["With one split the uncertainty of the ranking is unknown."]
-    count = comparison.n_splits
-    few = f" ({count} splits are few)" if count < FEW_SPLITS else ""
+    few = f" ({comparison.n_splits} splits are few)" if comparison.few_splits else ""
     sentences = []
     for verdict, words in (
         ("as good", f"As good as {rows[0]['method']}, within {comparison.margin:.4f}: "),

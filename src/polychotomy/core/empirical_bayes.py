@@ -14,13 +14,12 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import current_thread, main_thread
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
-from .math import sigmoid, softmax, softplus
+from .math import sigmoid, softplus
 from .threads import single_threaded_blas
 from .types import FloatArray, IntArray, SignArray
 
@@ -223,7 +222,11 @@ def minimise(
 
 @dataclass(frozen=True)
 class Dense:
-    """A Hessian without structure."""
+    """A Hessian without structure.
+
+    Note: LAPACK is called directly. With a few parameters, as most models have, the checks of
+    `cho_factor` and `cho_solve` take several times as long as the factor.
+    """
 
     matrix: FloatArray
 
@@ -233,20 +236,21 @@ class Dense:
             raise UnsolvableError
         lift = 0.0
         while True:
-            diagonal = penalty + lift * self.matrix.diagonal()
-            try:
-                factor = cho_factor(self.matrix + np.diag(diagonal), lower=True, check_finite=False)
+            lifted = self.matrix.copy(order="F")
+            lifted.ravel(order="F")[:: len(lifted) + 1] += penalty + lift * self.matrix.diagonal()
+            # With zeros above the diagonal, which the inverse of the factor keeps.
+            factor, failed_at = dpotrf(lifted, lower=1, clean=1, overwrite_a=1)
+            if failed_at == 0:
                 break
-            except np.linalg.LinAlgError:
-                # Rounding can make a nearly singular matrix indefinite.
-                lift = max(100.0 * lift, 1e-14)
-                if lift > LARGEST_LIFT:
-                    # Not rounding any more: weights so large that differences are lost.
-                    raise UnsolvableError from None
+            # Rounding can make a nearly singular matrix indefinite.
+            lift = max(100.0 * lift, 1e-14)
+            if lift > LARGEST_LIFT:
+                # Not rounding any more: weights so large that differences are lost.
+                raise UnsolvableError
         # With L the factor, the inverse is L^-T L^-1: its diagonal has the squared columns of L^-1.
-        inverse, _ = dtrtri(factor[0], lower=1)
-        squares = np.square(np.tril(inverse)).sum(axis=0)
-        return cho_solve(factor, right, check_finite=False), squares
+        inverse, _ = dtrtri(factor, lower=1)
+        solution, _ = dpotrs(factor, right, lower=1)
+        return solution, np.square(np.ascontiguousarray(inverse)).sum(axis=0)
 
 
 @dataclass(frozen=True)
@@ -269,16 +273,18 @@ class Arrow:
         # After eliminating v_l and then d_l, the coefficient of w is a sum of positive terms.
         ratio = self.mixed / last
         slope = np.maximum(self.square - self.mixed * ratio, 0.0)
-        share = slope / (slope + of_d)
+        both = slope + of_d
+        share = slope / both
         left = penalty[0] + (share * of_d).sum()
         right_v = right[1 + size :]
         right_d = right[1 : 1 + size] - ratio * right_v
         w = (right[0] - (ratio * right_v).sum() - (share * right_d).sum()) / left
-        d = right_d / (slope + of_d) - share * w
+        d = right_d / both - share * w
         v = right_v / last - ratio * (w + d)
-        inverse_d = 1.0 / (slope + of_d) + share**2 / left
+        own = 1.0 / both
+        inverse_d = own + share**2 / left
         # The variance of w + d_l; v_l follows it with the factor -ratio.
-        spread = 1.0 / (slope + of_d) + (1.0 - share) ** 2 / left
+        spread = own + (1.0 - share) ** 2 / left
         inverse_v = 1.0 / last + ratio**2 * spread
         return (
             np.concatenate([[w], d, v]),
@@ -319,50 +325,74 @@ class ClassScores:
         self.features, self.y, self.design, self.offset = features, y, design, offset
         self.row_weights = np.ones(len(y)) if row_weights is None else row_weights
         self.n_parameters = design.shape[1]
+        self._rows = np.arange(len(y))
+        self._roots = np.sqrt(self.row_weights)[:, None]
+        self._known: _Scored | None = None
 
     def value(self, theta: FloatArray) -> float:
         """Return the negative log-likelihood."""
-        relative = self._relative_scores(theta)
-        largest = relative.max(axis=1)
+        at = self._scored(theta)
         # The 1 of the true class is added by log1p, to keep the digits of small terms.
-        rest = np.exp(relative - largest[:, None])
-        rest[np.arange(len(self.y)), self.y] = 0.0
-        return float(self.row_weights @ (largest + np.log1p(rest.sum(axis=1) + np.expm1(-largest))))
+        rest = at.exponentials.copy()
+        rest[self._rows, self.y] = 0.0
+        logs = at.largest + np.log1p(rest.sum(axis=1) + np.expm1(-at.largest))
+        return float(self.row_weights @ logs)
 
     def derivatives(self, theta: FloatArray) -> tuple[FloatArray, Hessian]:
         """Return its gradient and Hessian."""
         p, others = self._probabilities(theta)
         n_rows, n_classes, n_features = self.features.shape
-        rows = np.arange(n_rows)
-        residual = p * self.row_weights[:, None]
-        residual[rows, self.y] = -others[rows, self.y] * self.row_weights
+        weights = self.row_weights[:, None]
+        residual = p * weights
+        residual[self._rows, self.y] = -others[self._rows, self.y] * self.row_weights
         gradient = np.einsum("nk,nkd->kd", residual, self.features).ravel()
-        weighted = self.features * (p * np.sqrt(self.row_weights)[:, None])[:, :, None]
+        weighted = self.features * (p * self._roots)[:, :, None]
         flat = weighted.reshape(n_rows, n_classes * n_features)
         hessian = -(flat.T @ flat)
-        curvature = p * others * self.row_weights[:, None]
+        curvature = p * others * weights
         for k in range(n_classes):
             block = slice(k * n_features, (k + 1) * n_features)
             own = self.features[:, k]
-            hessian[block, block] = (own * curvature[:, [k]]).T @ own
+            hessian[block, block] = (own * curvature[:, k : k + 1]).T @ own
         return self.design.T @ gradient, Dense(self.design.T @ hessian @ self.design)
 
-    def _relative_scores(self, theta: FloatArray) -> FloatArray:
-        """Return the scores minus that of the true class."""
-        weights = (self.design @ theta).reshape(self.features.shape[1:])
-        scores = self.offset + np.einsum("nkd,kd->nk", self.features, weights)
-        relative: FloatArray = scores - scores[np.arange(len(self.y)), self.y][:, None]
-        return relative
+    def _scored(self, theta: FloatArray) -> _Scored:
+        """Return the scores at some parameters.
+
+        Note: Newton's method asks for the value at every new place, and then for the derivatives
+        there.
+        """
+        key = theta.tobytes()
+        if self._known is None or self._known.key != key:
+            weights = (self.design @ theta).reshape(self.features.shape[1:])
+            scores = self.offset + np.einsum("nkd,kd->nk", self.features, weights)
+            # Minus that of the true class.
+            relative = scores - scores[self._rows, self.y][:, None]
+            largest = relative.max(axis=1)
+            self._known = _Scored(key, largest, np.exp(relative - largest[:, None]))
+        return self._known
 
     def _probabilities(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the probabilities p of the classes, and 1 - p without cancellation."""
-        p = softmax(self._relative_scores(theta))
-        rows, winner = np.arange(len(p)), p.argmax(axis=1)
+        exponentials = self._scored(theta).exponentials
+        p = exponentials / exponentials.sum(axis=1, keepdims=True)
+        winner = p.argmax(axis=1)
         others = 1.0 - p
         rest = p.copy()
-        rest[rows, winner] = 0.0
-        others[rows, winner] = rest.sum(axis=1)
+        rest[self._rows, winner] = 0.0
+        others[self._rows, winner] = rest.sum(axis=1)
         return p, others
+
+
+class _Scored(NamedTuple):
+    """Scores relative to that of the true class: the largest of every row, and exponentials.
+
+    These are of the differences from the largest. The key tells the parameters.
+    """
+
+    key: bytes
+    largest: FloatArray
+    exponentials: FloatArray
 
 
 class PooledColumns:
@@ -389,16 +419,18 @@ class PooledColumns:
         self.score = scores[rows, self.column]
         self.sign = labels[rows, self.column].astype(np.float64)
         self.weight = np.ones(len(rows)) if row_weights is None else row_weights[rows]
+        self._minus = -self.weight * self.sign
+        self._known: tuple[bytes, FloatArray] | None = None
 
     def value(self, theta: FloatArray) -> float:
         """Return the negative log-likelihood."""
-        return float(self.weight @ softplus(-self.sign * self._logits(theta)))
+        return float(self.weight @ softplus(-self._margins(theta)))
 
     def derivatives(self, theta: FloatArray) -> tuple[FloatArray, Hessian]:
         """Return its gradient and Hessian."""
-        logits = self._logits(theta)
-        right, wrong = sigmoid(self.sign * logits), sigmoid(-self.sign * logits)
-        residual = -self.weight * self.sign * wrong
+        margins = self._margins(theta)
+        right, wrong = sigmoid(margins), sigmoid(-margins)
+        residual = self._minus * wrong
         slope, bias = self._sums(residual * self.score), self._sums(residual)
         gradient = np.concatenate([[slope.sum()], slope, bias])
         curvature = self.weight * right * wrong
@@ -406,15 +438,18 @@ class PooledColumns:
         mixed, constant = self._sums(curvature * self.score), self._sums(curvature)
         return gradient, Arrow(square, mixed, constant)
 
-    def _logits(self, theta: FloatArray) -> FloatArray:
-        size = self.n_columns
-        slopes, biases = theta[0] + theta[1 : size + 1], theta[size + 1 :]
-        logits: FloatArray = slopes[self.column] * self.score + biases[self.column]
-        return logits
+    def _margins(self, theta: FloatArray) -> FloatArray:
+        """Return the logits, with the signs of the labels; the last ones are kept."""
+        key = theta.tobytes()
+        if self._known is None or self._known[0] != key:
+            size = self.n_columns
+            slopes, biases = theta[0] + theta[1 : size + 1], theta[size + 1 :]
+            logits = slopes[self.column] * self.score + biases[self.column]
+            self._known = key, self.sign * logits
+        return self._known[1]
 
     def _sums(self, values: FloatArray) -> FloatArray:
-        sums: FloatArray = np.bincount(self.column, values, self.n_columns).astype(np.float64)
-        return sums
+        return np.bincount(self.column, values, self.n_columns).astype(np.float64, copy=False)
 
 
 def typical_size(scores: FloatArray, row_weights: FloatArray | None = None) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,6 +19,21 @@ Result = TypeVar("Result")
 @lru_cache(maxsize=1)
 def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
+
+
+@lru_cache(maxsize=1)
+def _all_thread_pools(n_modules: int) -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def single_threaded() -> AbstractContextManager[Any]:
+    """Pin all libraries that are loaded to one thread inside the context.
+
+    Note: looking for the libraries takes 3 ms, as long as a small fit. It is done again when
+    modules have been imported, which may have loaded others.
+    """
+    limiter: AbstractContextManager[Any] = _all_thread_pools(len(sys.modules)).limit(limits=1)
+    return limiter
 
 
 def single_threaded_blas() -> AbstractContextManager[Any]:

@@ -251,7 +251,7 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
             for name in ("n_features_in_", "feature_names_in_"):
                 if hasattr(self, name):
                     setattr(part, name, getattr(self, name))
-            part._fit_weights(own, rows)
+            part._fit_weights(own, rows, self.temperings_)
         return dict(parts)
 
     def fit_out_of_fold(
@@ -399,14 +399,19 @@ class PolychotomyPool(ProbabilityAnswers, ClassifierMixin, BaseEstimator):
         by_name = {member.name: member for team in found for member in team}
         return [by_name[name] for name, _ in members]
 
-    def _fit_weights(self, members: list[Member], rows: Rows) -> None:
+    def _fit_weights(
+        self, members: list[Member], rows: Rows, known: Mapping[str, Tempering] | None = None
+    ) -> None:
+        """Fit weights and temperings; those of a larger pool with the same members are known."""
         numbers = rows.numbers[rows.used]
         weights = None if rows.weights is None else rows.weights[rows.used]
         counts = np.ones(len(numbers)) if weights is None else weights
         self.members_ = {member.name: member.estimator for member in members}
         self.seconds_ = {member.name: member.seconds for member in members}
         self.temperings_ = {
-            member.name: tempering_of(member).fit(member.out_of_fold, numbers, weights)
+            member.name: known[member.name]
+            if known is not None
+            else tempering_of(member).fit(member.out_of_fold, numbers, weights)
             for member in members
         }
         p = np.stack([self.temperings_[one.name].transform(one.out_of_fold) for one in members])

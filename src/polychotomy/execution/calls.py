@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
-from threadpoolctl import threadpool_limits
+from ..core.threads import single_threaded
 
 DEATHS_ALLOWED = 1
 
@@ -81,7 +81,7 @@ def answered(function: Function, context: Any, argument: Any) -> Answer:
     """Call a function in one thread; an exception is an answer too."""
     start = perf_counter()
     try:
-        with threadpool_limits(1):
+        with single_threaded():
             return Answer(function(context, argument), seconds=perf_counter() - start)
     except (Exception, SystemExit) as error:
         if os.environ.get("POLYCHOTOMY_DEBUG"):

@@ -13,8 +13,7 @@ from importlib import metadata
 from time import perf_counter
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
+from ..core.threads import single_threaded
 from ..core.versions import blas_in_use
 from ..native import NUMERICS_VERSION
 from .units import RESULTS_VERSION, MethodResult, Outcome, Unit
@@ -122,7 +121,7 @@ def perform(task: str, unit: Unit) -> Outcome:
             )
     function = load_task(task)
     start = perf_counter()
-    with threadpool_limits(1):
+    with single_threaded():
         try:
             results = _checked(function(unit), task)
         except WorkerError:
