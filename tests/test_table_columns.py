@@ -2,6 +2,7 @@
 
 import datetime
 import io
+import re
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from polychotomy.tables import DateParts, TableError, TableSchema, infer_column, read_table
+from polychotomy.tables import (
+    DateParts,
+    TableError,
+    TableSchema,
+    infer_column,
+    read_table,
+    table_warnings,
+)
 from polychotomy.tables._dates import parse_dates
 from polychotomy.tables._numbers import LOOKED_AT, parse_numbers
 
@@ -124,6 +132,12 @@ def test_a_bound_is_read_as_the_number():
     assert "'<0.5' was read as 0.5" in found.note
 
 
+def test_numbers_whose_sign_is_a_guess_are_pointed_out():
+    assert "'(17.5)' was read as -17.5" in column(["(17.5)", "12.25", "3.5"]).note
+    assert "'12-' was read as -12" in column(["12-", "3", "5"]).note
+    assert column(["-12", "3", "5"]).note is None
+
+
 def test_numbers_that_begin_with_0_are_words():
     lines = "".join(f"{k % 7:03},{'ab'[k % 2]}\n" for k in range(30))
     (code,) = read("code,kind\n" + lines).schema.columns
@@ -221,6 +235,13 @@ def test_durations():
         schema.matched(pd.DataFrame({"t": ["late"]}))
 
 
+@pytest.mark.parametrize("longest", [40, 120, 2000])
+def test_durations_however_few_could_be_times_of_day(longest):
+    hours = np.linspace(0, longest, 120).astype(int)
+    found = column([f"{hour}:{k % 60:02}:00" for k, hour in enumerate(hours)])
+    assert (found.kind, found.format) == ("number", "duration")
+
+
 # Missing values and classes.
 
 
@@ -251,6 +272,35 @@ def test_a_word_among_numbers_is_refused_with_options_that_work():
     for one in ("--missing '?'", "--missing N/A", "--missing unknown"):
         assert one in str(caught.value)
     assert read(text, missing=named).X["n"].isna().sum() == 3
+
+
+ODD = {
+    "a word among numbers": ["broken"],
+    "words among numbers": ["n/k"] * 9,
+    "an infinite value": ["inf"],
+    "a number far from all others": ["-999"] * 9,
+    "a date that does not exist": ["2024-02-31"],
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_the_advice_to_read_a_text_as_missing_keeps_what_was_missing_elsewhere(what):
+    usual = [f"2024-05-{k % 28 + 1:02}" if "date" in what else f"{k / 7:.2f}" for k in range(60)]
+    odd = [*usual[: -len(ODD[what])], *ODD[what]]
+    other = ["NA" if k % 9 == 0 else f"{k}.5" for k in range(60)]
+    word = [["u", "?", "v"][k % 3] for k in range(60)]
+    frame = pd.DataFrame({"word": word, "odd": odd, "other": other, "kind": list("abc") * 20})
+    text = frame.to_csv(index=False)
+    try:
+        table = read(text)
+        said = [*table.notes, *table_warnings(table)]
+    except TableError as error:
+        said = [str(error)]
+    (advice,) = (one for one in said if ODD[what][0] in one)
+    named = re.findall(r"--missing (\S+?)[.,]?(?= |$)", advice)
+    table = read(text, missing=[one.strip("'") for one in named])
+    assert table.X.isna().sum().to_dict() == {"word": 20, "odd": len(ODD[what]), "other": 7}
+    assert not [one for one in table.notes if "used as words" in one]
 
 
 def test_markers_can_be_set():

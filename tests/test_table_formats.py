@@ -55,6 +55,8 @@ def excel(frame, **more):
 
 FORMS = {
     "csv": CSV,
+    "separator line": b"\xef\xbb\xbfsep=;\r\n" + table().to_csv(index=False, sep=";").encode(),
+    "quoted separator line": b'"SEP=\t"\n' + table().to_csv(index=False, sep="\t").encode(),
     "gzip": gzip.compress(CSV),
     "bz2": bz2.compress(CSV),
     "xz": lzma.compress(CSV),
@@ -139,11 +141,33 @@ def test_addresses_are_refused(address):
         read_table(address, "kind")
 
 
+def test_a_separator_line_decides(tmp_path):
+    # Without it, the commas of the texts would separate columns.
+    lines = [f"{k % 7},5, or so;{'ab'[k % 2]}" for k in range(20)]
+    found = read_table(io.BytesIO("\n".join(["sep=;", "n, roughly;kind", *lines]).encode()), "kind")
+    assert found.schema.names == ["n, roughly"]
+    assert len(found.y) == 20
+    with pytest.raises(TableError, match="is empty"):
+        read_table(io.BytesIO(b"sep=;\n"), "kind")
+
+
+def test_a_title_above_the_header_of_an_excel_sheet_is_named():
+    whole = pd.DataFrame([*[["Animals of 2024", "", ""]], list(table()), *table().to_numpy()])
+    file = io.BytesIO()
+    whole.to_excel(file, index=False, header=False)
+    with pytest.raises(TableError, match=r"'kind' in a line further down.* remove the lines above"):
+        read_table(file, "kind")
+
+
 def test_folders_and_patterns_without_parquet(tmp_path):
     with pytest.raises(TableError, match="directory without Parquet"):
         read_table(tmp_path, "kind")
-    for name in "ab":
-        (tmp_path / f"{name}.csv").write_bytes(CSV)
+    (tmp_path / "a.csv").write_bytes(CSV)
+    with pytest.raises(TableError, match=r"fits 1 file, and '.*a\.csv' is not a Parquet file"):
+        read_table(str(tmp_path / "*.csv"), "kind")
+    with pytest.raises(TableError, match="There is no file"):
+        read_table(str(tmp_path / "*.tsv"), "kind")
+    (tmp_path / "b.csv").write_bytes(CSV)
     with pytest.raises(TableError, match=r"fits 2 files, and '.*a\.csv' is not a Parquet file"):
         read_table(str(tmp_path / "*.csv"), "kind")
     odd = tmp_path / "odd[1].csv"

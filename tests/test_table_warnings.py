@@ -78,6 +78,15 @@ def test_columns_that_tell_the_class(leak):
     assert "--drop code" in text
 
 
+@pytest.mark.parametrize("leak", [leak_of_words, leak_of_numbers])
+def test_a_leak_is_not_hidden_by_two_spellings_of_a_class(leak):
+    frame = leak(clean())
+    frame.loc[::5, "kind"] = frame.loc[::5, "kind"].str.upper()
+    found = [text for text in warned(frame) if "alone tells" in text]
+    assert len(found) == 1
+    assert "'code' alone tells 'kind' in every row" in found[0]
+
+
 def test_rows_that_occur_again():
     frame = clean()
     (text,) = warned(pd.concat([frame, frame[:20]]))
@@ -107,7 +116,11 @@ def test_spellings_of_a_class():
     frame.loc[:9, "kind"] = "Fox "
     frame.loc[10:19, "kind"] = "O_W-L"
     frame.loc[20:34, "kind"] = "o w l"
-    first, second = warned(frame)
+    # One letter, and a letter with an accent of its own.
+    frame.loc[40:49, "kind"], frame.loc[50:59, "kind"] = "sa\u0300ni", "s\u00e0ni"
+    first, second, third = warned(frame)
+    assert "(10 rows) differ only in spelling" in third
+    frame = frame.drop(index=range(40, 60))
     assert "'Fox' (10 rows) and 'fox'" in first
     assert "'O_W-L' (10 rows) and 'o w l' (15 rows)" in second
     table = table_of_frame(frame, "kind", merge_spellings=True)
@@ -142,6 +155,19 @@ def test_a_quantity_is_cut_into_ranges():
     assert np.unique(table.y).tolist() == ["1: up to 2089.5", "2: over 2089.5"]
     with pytest.raises(TableError, match="'owl', which is not a number"):
         table_of_frame(clean(), "kind", bins=3)
+
+
+def test_a_quantity_may_have_gaps():
+    frame = clean().assign(kind=[f"{value:.4f}" for value in clean()["width"]])
+    frame.loc[[3, 7], "kind"] = ["n/a", "?"]
+    with pytest.raises(TableError, match=r"298 different numbers, .* --bins 4"):
+        table_of_frame(frame, "kind")
+    table = table_of_frame(frame, "kind", bins=4)
+    assert len(table.y) == N - 2
+    assert "2 rows have no 'kind': skipped." in table.notes
+    frame.loc[9, "kind"] = "broken"
+    with pytest.raises(TableError, match=r"'broken', which is not a number.* field empty"):
+        table_of_frame(frame, "kind", bins=4)
 
 
 def test_many_numbers_can_be_classes():

@@ -2,6 +2,7 @@
 
 import io
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -91,6 +92,47 @@ def test_traps_together(commands):
     explained = commands.run("explain", "it.model", "all.csv", "--row", "3")
     assert explained.code == 0, explained.err
     assert "price: " in explained.out
+
+
+def test_rows_without_a_class_are_counted(commands, wanted):
+    frame = clean().assign(day=lambda each: each["day"].dt.strftime("%Y-%m-%d"))
+    fitted(commands, "clean.csv")
+    frame["kind"] = ["", " ", "None", *frame["kind"][3:]]
+    frame.to_json(commands.folder / "gaps.jsonl", orient="records", lines=True)
+    judged = commands.run("evaluate", "it.model", "gaps.jsonl", "--json")
+    assert judged.code == 0, judged.err
+    assert "2 rows have no 'kind': skipped." in judged.err
+    assert judged.json["rows"] == len(frame) - 2
+    assert judged.json["unknown_classes"] == 0
+
+
+def test_gaps_in_a_target_that_is_cut_into_ranges(commands):
+    frame = written(clean())
+    frame.loc[[3, 7, 9], "price"] = ["n/a", "", "-"]
+    frame.to_csv(commands.folder / "prices.csv", index=False)
+    options = ("-t", "price", "--bins", "3", "-m", "PWC_PSVM", "-o", "price.model")
+    made = commands.run("fit", "prices.csv", *options)
+    assert made.code == 0, made.err
+    judged = commands.run("evaluate", "price.model", "prices.csv", "--json")
+    for said in (made.err, judged.err):
+        assert "3 rows have no 'price': skipped." in said
+    assert np.sum(judged.json["confusion"], axis=1).tolist() == [24, 24, 24]
+
+
+@pytest.mark.parametrize("rare", ["merge", "drop"])
+def test_rare_classes_that_are_numbers(commands, rare):
+    frame = clean()
+    numbers = frame["kind"].map({"None": 1, "NA": 2, "red fox": 30}).to_numpy(copy=True)
+    numbers[:5] = [7, 7, 8, 9, 9]
+    written(frame.assign(kind=numbers)).to_csv(commands.folder / "numbers.csv", index=False)
+    fitted(commands, "numbers.csv", "--rare", rare)
+    judged = commands.run("evaluate", "it.model", "numbers.csv", "--json")
+    assert judged.code == 0, judged.err
+    rare_words = numbers.astype(str)
+    rare_words[:5] = "(rare)" if rare == "merge" else "?"
+    found = answers(commands, "numbers.csv")["predicted"].astype(str)
+    assert judged.json["error"] == pytest.approx(np.mean(found != rare_words))
+    assert judged.json["unknown_classes"] == (0 if rare == "merge" else 5)
 
 
 def test_every_format_gives_the_same_answers(commands, wanted):

@@ -13,7 +13,7 @@ import pytest
 
 import polychotomy
 from browser import CHROMIUM, Browser
-from commands import Commands
+from commands import Commands, options_of
 from polychotomy.persistence import describe
 
 N = 120
@@ -137,6 +137,18 @@ def test_compared_methods_learn_nothing_from_others_of_a_group(commands, copies)
     assert 0.5 < found["KMR"] < 2.0
 
 
+def test_lists_in_a_column_of_the_model_are_refused(commands, model):
+    frame = animals()[:4]
+    frame.assign(noise=[[1]] * 4).to_json(
+        commands.folder / "lists.jsonl", orient="records", lines=True
+    )
+    refused(
+        commands.run("predict", model, "lists.jsonl"),
+        "lists.jsonl has lists or other objects in column 'noise'",
+        "needs plain numbers",
+    )
+
+
 def test_parquet_and_standard_streams(commands, model):
     wrote = commands.run("predict", model, "plain.csv", "-o", "answers.parquet", "--copy", "Farbe")
     assert wrote.code == 0
@@ -237,6 +249,30 @@ def test_compare_prints_a_ranking_and_reasons(commands):
     assert np.sum(found["confusion"]) == 2 * 30
 
 
+def test_compare_claims_nothing_that_two_splits_of_noise_cannot_show(commands):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.normal(size=(90, 3)), columns=["u", "v", "w"])
+    kinds = np.array(["None", "nan", "null"])[np.arange(90) % 3]
+    frame.assign(kind=kinds).to_csv(commands.folder / "noise.csv", index=False)
+    options = ("-t", "kind", "--methods", "PWC_KLR,PWC_PSVM,logistic", "--splits", "2")
+    said = commands.run("compare", "noise.csv", *options)
+    assert said.code == 0, said.err
+    rows = {row.split(")")[0].split("(")[1]: row for row in said.out.splitlines()[1:5]}
+    assert set(rows) == {"majority", "PWC_KLR", "PWC_PSVM", "logistic"}
+    assert rows["PWC_PSVM"].endswith("cannot tell, worse than the majority class")
+    assert "cannot tell PWC_KLR from always answering with the shares of the classes" in said.out
+    assert said.out.count("2 are few") == 1
+    more = commands.run("compare", "noise.csv", *options[:3], "PWC_KLR,PWC_PSVM", "--splits", "6")
+    assert "the columns may say nothing about the class." in more.out
+    assert "(2 splits are few)" in said.out
+    assert "As good as" not in said.out
+    assert "If time matters" not in said.out
+    alone = commands.run("compare", "noise.csv", *options[:2], "--methods", "PWC_PSVM")
+    assert "no method has learned anything from these columns" in alone.out
+    assert "cannot tell PWC" not in alone.out
+    assert "No other method was judged with it" in alone.out
+
+
 def test_compare_a_built_in_set(commands):
     found = commands.run("compare", "iris", "--methods", "MWV_SVM", "--splits", "1", "--json").json
     assert found["data"] == "iris"
@@ -271,6 +307,23 @@ def test_fit_says_once_what_to_do_about_a_class_of_one_row(commands):
     assert made.err.count("fold") == 1
     assert "Class 'c': fewer rows than the 5 folds that choose parameters" in made.err
     assert "stratified" not in made.err
+
+
+@pytest.mark.parametrize("rare", ["drop", "merge"])
+def test_classes_that_are_all_rare_are_refused_with_an_option(commands, rare):
+    frame = pd.DataFrame({"u": np.arange(40) % 7, "kind": [f"k{k % 20}" for k in range(40)]})
+    frame.to_csv(commands.folder / "all_rare.csv", index=False)
+    made = commands.run("fit", "all_rare.csv", "-t", "kind", "-m", "logistic", "--rare", rare)
+    refused(made, f"With --rare {rare}, fewer than two classes of 'kind' are left; use --rare keep")
+
+
+def test_fit_does_not_take_many_rare_classes_for_a_number(commands):
+    frame = pd.DataFrame({"u": np.arange(40) % 7, "kind": [f"k{k % 25}" for k in range(40)]})
+    frame.to_csv(commands.folder / "many_rare.csv", index=False)
+    made = commands.run("fit", "many_rare.csv", "-t", "kind", "-m", "logistic", "-o", "rare.model")
+    assert made.code == 0, made.err
+    assert made.err.count("warning: ") == 1
+    assert "regression" not in made.err
 
 
 def test_fit_without_a_method_says_once_that_a_class_has_few_rows(commands):
@@ -313,6 +366,20 @@ def test_fit_without_a_method_takes_the_best_which_is_shown_and_documented(comma
     assert first["decided_by"] == pytest.approx(chances[-1] - chances[-2])
     assert first["decided_against"] != first["predicted"]
     refused(commands.run("show", "nowhere.model"), "no model file")
+
+
+def test_fit_advises_its_own_options(commands):
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 2000)
+    frame = pd.DataFrame(rng.normal(size=(2000, 12)) + kind[:, None], columns=list("abcdefghijkl"))
+    frame.assign(kind=np.array(["u", "v", "w"])[kind]).to_csv(commands.folder / "wide.csv")
+    # A second, in which POOL cannot be tuned.
+    made = commands.run("fit", "wide.csv", "-t", "kind", "--time", "1s", "-o", "wide.model")
+    assert made.code == 0, made.err
+    assert "Allow more with --time, or name one with --method." in made.err
+    shown = commands.run("show", "wide.model").out
+    named = set(re.findall(r"--[a-z]+", made.err + shown))
+    assert named <= options_of("fit")
 
 
 def test_methods_are_listed_with_their_papers(commands):
@@ -512,16 +579,24 @@ def test_a_wrong_option_points_to_the_help_of_its_command(commands):
     found = commands.run("compare", "plain.csv", "--taget", "Art")
     assert found.code == 2
     assert "Try 'polychotomy compare --help'." in found.err
+    for options in (("--splits", "0"), ("--splits", "x"), ("--splits",), ()):
+        found = commands.run("compare", *(("plain.csv", *options) if options else ()))
+        refused(found)
+        assert re.search(r"\w['\w)]*[.?] Try 'polychotomy( compare)? --help'\.$", found.err.strip())
 
 
 def test_explain_shows_dates_as_dates(commands):
     days = pd.date_range("2023-01-30", periods=40).strftime("%d/%m/%Y")
     frame = pd.DataFrame({"day": days, "x": np.arange(40) % 7, "kind": ["a", "b"] * 20})
+    frame["time"] = [f"{k % 24:02}:{k:02}" for k in range(40)]
     frame.to_csv(commands.folder / "days.csv", index=False)
     made = commands.run("fit", "days.csv", "-t", "kind", "-m", "logistic", "-o", "days.model")
     assert made.code == 0, made.err
+    assert "Dates ('day'): used as year, month" in made.err
+    assert "Times of day ('time'): used as hours." in made.err
     found = commands.run("explain", "days.model", "days.csv", "--row", "3")
     assert "day: 2023-02-01\n" in found.out
+    assert "time: 02:02:00\n" in found.out
 
 
 def test_the_page_shows_dates_as_dates(commands):
@@ -530,7 +605,8 @@ def test_the_page_shows_dates_as_dates(commands):
     late = np.arange(160) >= 120
     frame = pd.DataFrame({"day": days.strftime("%d.%m.%Y"), "kind": np.where(late, "b", "a")})
     frame.loc[late, "kind"] = random.choice(["a", "b"], late.sum())
-    frame.loc[[3, 130], "day"] = ""
+    frame["at"] = np.where(late, "07:", "19:") + np.char.mod("%02d", np.arange(160) % 60)
+    frame.loc[[3, 130], ["day", "at"]] = ""
     frame.assign(u=random.normal(size=160)).to_csv(commands.folder / "days.csv", index=False)
     options = ("--methods", "PWC_PSVM,logistic", "--splits", "4", "--report", "days.html")
     made = commands.run("compare", "days.csv", "-t", "kind", *options)
@@ -541,6 +617,9 @@ def test_the_page_shows_dates_as_dates(commands):
     assert re.search(r"2024-0\d-\d\d to 2024-0\d-\d\d", page[: page.index('id="doubtful"')])
     assert "e+09" not in page
     assert "NaT" not in page
+    assert re.search(r"<td>07:\d\d:00</td>", doubtful)
+    assert re.search(r"07:\d\d:00 to 07:\d\d:00", page[: page.index('id="doubtful"')])
+    assert "1900-01-01" not in page
 
 
 def test_the_list_of_commands_is_not_cut_off(commands):

@@ -148,7 +148,9 @@ def _explain(error: Exception) -> int:
     if hasattr(error, "format_message"):  # an error of the parser, for an invalid command
         context = getattr(error, "ctx", None)
         command = "polychotomy" if context is None else context.command_path
-        return _say(f"error: {error.format_message()} Try '{command} --help'.", 2)
+        words = error.format_message()
+        end = "" if words.endswith((".", "?")) else "."
+        return _say(f"error: {words}{end} Try '{command} --help'.", 2)
     if isinstance(error, BAD_INPUT):
         return _say(f"error: {error}", 2)
     if isinstance(error, RuntimeError):  # our own, with a complete message

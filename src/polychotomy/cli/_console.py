@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -59,6 +59,17 @@ def tell(text: str) -> None:
     # One write: Ctrl-C between the text and its line break would join it with the next message.
     sys.stderr.write(f"polychotomy: {printable(text)}\n")
     sys.stderr.flush()
+
+
+def tell_notes(notes: Iterable[str]) -> None:
+    """Print notes that were not told yet; what to do about rare classes is said once."""
+    from ..compare._notes import without_rare_advice
+
+    for note in notes:
+        advised = any("--rare" in one for one in told)
+        text = without_rare_advice(note) if advised else note
+        if text not in told:
+            tell(text)
 
 
 class _Shown:

@@ -52,7 +52,8 @@ Missing = Annotated[
     typer.Option(
         metavar="TEXT",
         help="A text that means a missing value, in place of the usual ones (NA, ?, - ...); may be "
-        "repeated. The empty field always does. The column of the classes has no others.",
+        "repeated. The empty field always does. The column of the classes has no others, but "
+        "with --bins.",
     ),
 ]
 Groups = Annotated[
@@ -168,7 +169,14 @@ def load_data(
     # Classes with one row are learned, but not judged.
     check_classes(loaded.table.y, loaded.table.schema.target, least=1)
     if rare != "keep":
-        for note in settle_classes(table.y, rare).notes:
+        try:
+            settled = settle_classes(table.y, rare)
+        except ValueError:
+            raise TableError(
+                f"With --rare {rare}, fewer than two classes of {table.schema.target!r} are left; "
+                "use --rare keep, or name another column."
+            ) from None
+        for note in settled.notes:
             tell(note)
     return loaded
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._console import names, print_json, show, tell
+from ._console import names, print_json, show, tell, tell_notes
 from ._data import (
     Bins,
     Category,
@@ -214,6 +214,7 @@ def compare(
         X = loaded.table.X if found.kept is None else loaded.table.X.iloc[found.kept]
         decided = wanted.compared(found, X)
     asked = decided if wanted != Wishes() else None
+    tell_notes(found.notes)
     if as_json:
         more_figures = {} if asked is None else {"decisions": asked.to_dict()}
         print_json({**_numbered(found, loaded), **more_figures})
@@ -344,15 +345,20 @@ def _no_time_for(found: MethodComparison) -> list[str]:
 
 
 def _with_dates(X: Any, schema: TableSchema) -> Any:
-    """Return inputs for people, with dates in place of the seconds that methods get."""
+    """Return inputs for people, with dates and times in place of the seconds that methods get."""
     import numpy as np
 
+    from ..tables._dates import has_day
+
     changed = {}
-    for name in schema.of_kind("date"):
-        seconds = X[name].to_numpy(dtype=np.float64)
-        known = ~np.isnan(seconds)
-        changed[name] = np.full(len(seconds), np.datetime64("NaT"), dtype="datetime64[s]")
-        changed[name][known] = np.floor(seconds[known]).astype(np.int64).astype("datetime64[s]")
+    for column in schema.columns:
+        if column.kind == "date":
+            seconds = X[column.name].to_numpy(dtype=np.float64)
+            known = ~np.isnan(seconds)
+            moments = np.full(len(seconds), np.datetime64("NaT"), dtype="datetime64[s]")
+            moments[known] = np.floor(seconds[known]).astype(np.int64).astype("datetime64[s]")
+            day = moments.astype("datetime64[D]")
+            changed[column.name] = moments if has_day(column.format) else moments - day
     return X.assign(**changed)
 
 

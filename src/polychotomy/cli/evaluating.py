@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.words import counted
-from ._console import print_json, show
+from ._console import print_json, show, tell
 from ._data import (
     Data,
     Json,
@@ -33,7 +33,7 @@ from ._opened import (
 )
 
 if TYPE_CHECKING:
-    pass
+    from ..tables import Column
 
 
 def evaluate(
@@ -73,18 +73,21 @@ def evaluate(
     from ..compare import evaluate_labels
     from ..compare._classes import MERGED
     from ..tables import SetAside, TableError
+    from ..tables._content import content_of
+    from ..tables._notes import no_class
 
     opened = open_model(model, data)
     plan = decision_plan(opened, wishes(costs, reject_cost, answered, sets))
     name = target or opened.schema.target
     merged = opened.header["metadata"].get("merged", [])
     unseen: dict[str, set[str]] = {}
-    parts, labels, prices = [], [], []
+    parts, labels, prices, without_class = [], [], [], 0
     columns = {"groups": groups, "order": order, "weights": weights}
     aside = SetAside({role: column for role, column in columns.items() if column is not None})
     extra = list(dict.fromkeys([name, *aside.names, *columns_to_read(plan, opened.schema)]))
     for matched, others in pieces(data, opened.schema, extra, unseen):
-        known = others[name].notna().to_numpy()  # "NA" may be a class
+        known = content_of(others[name], opened.schema.target_markers).present
+        without_class += int((~known).sum())
         aside.add(others, known)
         true = opened.schema.true_labels(others[name][known], opened.model.classes_)
         labels.append(true.where(~true.isin(merged), MERGED))
@@ -93,6 +96,8 @@ def evaluate(
             prices.append(cost_columns(plan, matched[known], others[known]))
     if not parts:
         raise TableError(f"No row of {data!r} has a class in {name!r}.")
+    if without_class:
+        tell(no_class(without_class, name))
     found = evaluate_labels(
         opened.model.classes_, labels, parts, opened.header["metadata"], **aside.arrays()
     )
@@ -146,8 +151,8 @@ def explain(
         before += len(matched)
     else:
         raise TableError(f"{data!r} has {counted(before, 'row')}; there is no row {row}.")
-    dates = {column.name for column in opened.schema.columns if column.kind == "date"}
-    values = {key: _plain(value, key in dates) for key, value in one.iloc[0].items()}
+    columns = {column.name: column for column in opened.schema.columns}
+    values = {key: _plain(value, columns[key]) for key, value in one.iloc[0].items()}
     explanation = explain_row(_inside(opened.model), one)
     if as_json:
         print_json({"row": row, "inputs": values, **explanation.to_dict()})
@@ -162,17 +167,21 @@ def _inside(model: Any) -> Any:
     return model if held_out_of(model) is None else model.estimator_
 
 
-def _plain(value: Any, is_date: bool) -> Any:
+def _plain(value: Any, column: Column) -> Any:
     if isinstance(value, float):
         if value != value:
             return None
-        return _date(value) if is_date else value
+        return _date(value, column.format) if column.kind == "date" else value
     return value.item() if hasattr(value, "item") else value
 
 
-def _date(seconds: float) -> str:
-    """Write a date, which machines get as seconds since 1970, as people do."""
+def _date(seconds: float, format_: str) -> str:
+    """Write a date or a time, which machines get as seconds since 1970, as people do."""
     from datetime import UTC, datetime, timedelta
 
+    from ..tables._dates import has_day
+
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    if not has_day(format_):
+        return moment.time().isoformat()
     return moment.replace(tzinfo=None).isoformat(" ").removesuffix(" 00:00:00")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.words import counted
-from ._console import print_json, tell
+from ._console import print_json, tell, tell_notes
 from ._data import (
     Bins,
     Category,
@@ -173,7 +173,15 @@ def fit(
         trained_rows=trained.rows,
         said=trained.said,
     )
-    _write(output, fitted, wanted, seed, as_json, None if found is None else found.summary())
+    _write(output, fitted, wanted, seed, as_json, None if found is None else _kept_figures(found))
+
+
+def _kept_figures(found: MethodComparison) -> dict[str, Any]:
+    """Return the figures of a comparison that the model file keeps."""
+    from ..compare._words import for_fit
+
+    figures = found.summary()
+    return {**figures, "reasons": [for_fit(sentence) for sentence in figures["reasons"]]}
 
 
 def _write(
@@ -228,7 +236,7 @@ def _compared(
     loaded: Loaded, clock: Clock, rare: str, seed: int, jobs: int | None
 ) -> MethodComparison:
     from ..compare import candidates, compare_methods, default_names
-    from ..compare._classes import settle_classes
+    from ..compare._words import for_fit
 
     known = candidates()
     names = default_names(len(loaded.table.y), len(set(loaded.table.y)))
@@ -252,10 +260,9 @@ def _compared(
         n_jobs=n_processes(jobs),
         importance=True,
     )
-    # What was done with rare classes was said when the table was read.
-    told = [] if rare == "keep" else settle_classes(loaded.table.y, rare).notes
-    for sentence in [*found.reasons, *(note for note in found.notes if note not in told)]:
-        tell(sentence)
+    for sentence in found.reasons:
+        tell(for_fit(sentence))
+    tell_notes(found.notes)
     return found
 
 

@@ -153,6 +153,8 @@ def _stream(output: str) -> Iterator[Any]:
 def _answers(
     model: Any, matched: Any, others: Any, labels_only: bool, p: Any = None, explain: bool = False
 ) -> Any:
+    from ..tables._errors import pandas_module
+
     answers = others.reset_index(drop=True).copy()
     classes = model.classes_
     if not len(matched):
@@ -171,10 +173,12 @@ def _answers(
         rows = range(len(p))
         answers["decided_against"] = classes[best[:, -1]]
         answers["decided_by"] = p[rows, best[:, 0]] - p[rows, best[:, -1]]
-    if not labels_only:
-        for k, label in enumerate(classes.tolist()):
-            answers[f"probability_{label}"] = p[:, k]
-    return answers
+    if labels_only:
+        return answers
+    names = [f"probability_{label}" for label in classes.tolist()]
+    # All at once: pandas warns of a thousand columns that are added one by one.
+    chances = pandas_module().DataFrame(p, columns=names)
+    return pandas_module().concat([answers.drop(columns=names, errors="ignore"), chances], axis=1)
 
 
 def _json_lines(frame: Any) -> bytes:

@@ -127,9 +127,12 @@ def merged_labels(y: ArrayLike, classes: ArrayLike) -> list[str]:
     >>> from polychotomy.compare._classes import merged_labels
     >>> merged_labels(["a", "b", "c", "c"], ["(rare)", "c"])
     ['a', 'b']
+    >>> merged_labels([1, 2, 3, 3], ["(rare)", "3"])
+    ['1', '2']
     """
-    known, given = set(np.asarray(classes).tolist()), set(np.asarray(y).tolist())
-    return sorted(map(str, given - known)) if MERGED in known - given else []
+    # As texts: where classes are merged, those that were numbers become texts.
+    known, given = ({str(one) for one in np.asarray(each).tolist()} for each in (classes, y))
+    return sorted(given - known) if MERGED in known - given else []
 
 
 def _named(labels: NDArray[Any], which: IntArray) -> str:

@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from ..core import scores
 from ..core.types import FloatArray, IntArray
 from ..core.words import counted, printable
+from ._per_class import confused
 from ._splits import periods as periods_of
 from ._words import number
 
 # With an order in time, the rows are judged in so many parts.
 PERIODS = 4
+# A matrix of more classes is too wide to be read on a terminal.
+MOST_IN_MATRIX = 30
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,17 @@ class Evaluation:
         if self.unknown:
             rows = "1 row is" if self.unknown == 1 else f"{self.unknown:,} rows are"
             lines.append(f"{rows} of classes that the model does not know.")
-        return "\n".join([*lines, "", *self._confusion_lines()])
+        many = len(self.classes) > MOST_IN_MATRIX
+        shown = self._worst_lines() if many else self._confusion_lines()
+        return "\n".join([*lines, "", *shown])
+
+    def _worst_lines(self) -> list[str]:
+        lines = [f"the most frequent confusions of {len(self.classes)} classes; --json has all"]
+        for one in confused(self.confusion, self.classes):
+            name, other = printable(one["class"]), printable(one["taken_for"])
+            rows, share = counted(one["rows"], "row"), 100 * one["share"]
+            lines.append(f"{name} is taken for {other}: {rows}, {share:.1f} % of the class")
+        return lines
 
     def _confusion_lines(self) -> list[str]:
         names = [printable(label) for label in self.classes]

@@ -12,9 +12,8 @@ RARE_ADVICE = (
 _WORDS = (
     (
         re.compile(r"^(Class(?:es)? .+?) ha(?:s|ve) fewer rows than the (\d+) folds"),
-        "{0}: fewer rows than the {1} folds that choose parameters, so that the probabilities of "
-        "these classes are less certain. --rare merge joins classes with fewer than 5 rows, --rare "
-        "drop skips them.",
+        "{0}: fewer rows than the {1} folds that choose parameters, so that probabilities are less "
+        "certain there. --rare merge joins classes with fewer than 5 rows, --rare drop skips them.",
     ),
     (
         re.compile(r"^Fold \d+ of cv has no training rows of class (.+?)\. Its rows there"),
@@ -27,6 +26,12 @@ _WORDS = (
         "some parameters could not be tried, because a process had not enough memory; --jobs 1 "
         "lets one use most of what is free.",
     ),
+    (
+        re.compile(r"^One-vs-one of (\d+) classes has (\d+) binary problems"),
+        "{0} classes have {1} pairs, too many for a machine each",
+    ),
+    # Said already of the table: too few rows in these classes, or a target of many numbers.
+    (re.compile(r"^The number of unique classes is greater than"), ""),
     # The other parameters were tried, and nobody can do anything about these.
     (re.compile(r"^The search of .* skips the cell"), ""),
     (

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.types import FloatArray
+from ..core.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from ._comparison import MethodComparison
@@ -123,11 +124,14 @@ def worst_confusions(
     pairs : list of dict
         "class", "taken_for", "rows" and "share" (of the class's test rows), the most rows first.
     """
-    counts = comparison.confusion(name)
+    return confused(comparison.confusion(name), comparison.classes.tolist(), most)
+
+
+def confused(counts: IntArray, labels: Sequence[Any], most: int = 10) -> list[dict[str, Any]]:
+    """Return the largest entries of a confusion matrix; see `worst_confusions`."""
     true = counts.sum(axis=1)
     wrong = counts.copy()
     np.fill_diagonal(wrong, 0)
-    labels = comparison.classes.tolist()
     order = np.argsort(-wrong, axis=None, kind="stable")[:most]
     return [
         {
@@ -187,8 +191,8 @@ def slices(comparison: MethodComparison, X: Any, most: int = 10) -> list[dict[st
 
 
 def day_words(moment: Any) -> str:
-    """Write a moment as people do: only the day, if it has no time."""
-    return str(moment).replace("T", " ").removesuffix(" 00:00:00")
+    """Write a moment as people do: only the day, if it has no time; a time without day, too."""
+    return str(moment).replace("T", " ").removeprefix("0 days ").removesuffix(" 00:00:00")
 
 
 def _parts(values: Any) -> list[tuple[str, Any]]:
@@ -198,6 +202,11 @@ def _parts(values: Any) -> list[tuple[str, Any]]:
             seconds,
             np.isnat(values),
             lambda value: day_words(np.datetime64(int(value), "s")),
+        )
+    if values.dtype.kind == "m":
+        seconds = values.astype("timedelta64[s]").astype(np.int64).astype(float)
+        return _quarters(
+            seconds, np.isnat(values), lambda value: str(timedelta(seconds=int(value))).zfill(8)
         )
     if values.dtype.kind in "fiu":
         numbers = values.astype(float)

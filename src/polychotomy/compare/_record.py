@@ -14,6 +14,7 @@ from ..execution.calls import Answer, Call
 from ..execution.deadline import Clock
 from ._candidates import Candidate
 from ._judging import HeldOut, Judged, Level, Task
+from ._notes import note_of
 
 # Methods that share their work, and are judged together.
 Group = Sequence[Candidate]
@@ -80,7 +81,7 @@ class Record:
             self.notes += [note for note in answer.value.notes if note not in self.notes]
             self._seconds[task.level, key].append(answer.seconds)
             return
-        why = f"{FAILED}{answer.failure}"
+        why = f"{FAILED}{note_of(answer.failure or '', '')}"
         if "MemoryError" in why:
             why = NO_MEMORY  # the message names cells of a search, and functions
         if answer.late:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 # A method this many times faster gets a sentence.
 MUCH_FASTER = 5.0
+# Advice about --methods, and the same for a command that trains one method.
+_METHODS = re.compile(r"(name fewer|choose other) methods with --methods")
+_ONE_METHOD = "name one with --method"
 NAMES = {"nll": "negative log-likelihood", "error": "error"}
 
 
@@ -69,6 +73,18 @@ def extent(runs: Sequence[HeldOut]) -> str:
 
 def _useless(row: dict[str, Any]) -> str:
     return ", worse than the majority class" if row["worse_than_majority"] else ""
+
+
+def for_fit(sentence: str) -> str:
+    """Return a sentence about a comparison with the options of 'fit', which trains one method.
+
+    Examples
+    --------
+    >>> from polychotomy.compare._words import for_fit
+    >>> for_fit("Allow more with --time, or name fewer methods with --methods.")
+    'Allow more with --time, or name one with --method.'
+    """
+    return _METHODS.sub(_ONE_METHOD, sentence)
 
 
 def reasons(comparison: MethodComparison) -> list[str]:
@@ -153,9 +169,18 @@ def _choice(
         ]
     base = next(row for row in comparison.rows if row["method"] == BASELINE.name)
     if chosen["worse_than_majority"]:
+        nothing = ": no method has learned anything from these columns"
         sentences.append(
-            f"But it is worse than always answering with the shares of the classes, "
-            f"{base[key]:.4f}: no method has learned anything from these columns."
+            "But it is worse than always answering with the shares of the classes, "
+            f"{base[key]:.4f}{nothing if best['worse_than_majority'] else ''}."
+        )
+    elif base["verdict"] == "cannot tell" and comparison.n_splits > 1:
+        why = "the columns may say nothing about the class"
+        if comparison.few_splits:
+            why = f"{comparison.n_splits} are few"
+        sentences.append(
+            f"The splits cannot tell {best['method']} from always answering with the shares of the "
+            f"classes, {base[key]:.4f}: {why}."
         )
     if comparison.level.rows < comparison.most_rows:
         sentences.append("More time would judge the best methods on more rows: --time.")

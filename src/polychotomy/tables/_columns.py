@@ -8,7 +8,7 @@ wrong inputs.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -156,11 +156,12 @@ def interpreted(
     keep: bool = False,
     category: bool = False,
     text: bool = False,
+    markers: Callable[[], Iterable[str]] = tuple,
 ) -> tuple[Column, NDArray[Any]]:
     """Return what a column holds, and its values: float64, or strings with NaN for missing.
 
-    `index` gives the numbers of the rows from 0, for messages. The other parameters are those of
-    `infer_column`.
+    `index` gives the numbers of the rows from 0, and `markers` what was read as missing in all
+    columns, for messages. The other parameters are those of `infer_column`.
     """
     present = content.present
     common: dict[str, Any] = {
@@ -178,11 +179,12 @@ def interpreted(
     if content.numbers is not None:
         if content.moments:
             return _date(content.numbers, common)
-        return _number(content.numbers, common, keep)
+        return _number(content.numbers, common, keep, markers)
     if any(LEADING_ZERO.match(text) for text in content.texts.tolist()):
         note = f"Column {content.name!r} has numbers that begin with 0: used as words."
         return _category(content, {**common, "note": note}, keep)
-    where = _Place(content, np.arange(content.n_rows) if index is None else np.asarray(index))
+    places = np.arange(content.n_rows) if index is None else np.asarray(index)
+    where = _Place(content, places, markers)
     parsed = parse_numbers(content.texts, decimal)
     if parsed.mixed:
         raise TableError(_mixed_words(content))
@@ -190,24 +192,24 @@ def interpreted(
         if _is_one_quantity(parsed, where):
             common |= _number_words(content, parsed, decimal)
             plain = not common.get("unit") and not parsed.style.thousands
-            return _number(content.spread(parsed.values), common, keep or not plain)
-    elif (dates := parse_dates(content.texts)) is not None and not dates.format:
-        if (lengths := parse_durations(content.texts)) is not None:
-            note = (
-                f"Column {content.name!r} holds durations: {content.texts[0]!r} was read as "
-                f"{lengths[0]:.12g} seconds."
-            )
-            common |= {"format": DURATION, "note": note}
-            return _number(content.spread(lengths), common, keep=True)
-        if len(content.texts) > MOST_ODD_DATES:
-            raise TableError(_odd_dates(content))
-    elif dates is not None:
+            return _number(content.spread(parsed.values), common, keep or not plain, markers)
+    elif (dates := parse_dates(content.texts)) is not None and dates.format:
         where.refuse(np.isnan(dates.values), dates.values, "dates", 0)
         common |= {"format": dates.format, "note": _two_ways(content, dates)}
         return _date(content.spread(dates.values), common)
+    elif (lengths := parse_durations(content.texts)) is not None:
+        note = (
+            f"Column {content.name!r} holds durations: {content.texts[0]!r} was read as "
+            f"{lengths[0]:.12g} seconds."
+        )
+        common |= {"format": DURATION, "note": note}
+        return _number(content.spread(lengths), common, keep=True)
+    elif dates is not None:
+        if len(content.texts) > MOST_ODD_DATES:
+            raise TableError(_odd_dates(content))
     else:
         where.refuse(np.isnan(parsed.values), parsed.values, "numbers", 10)
-        common |= _numbers_and_words(content, parsed)
+        common |= _numbers_and_words(content, parsed, markers)
     return _category(content, common, keep)
 
 
@@ -217,6 +219,7 @@ class _Place:
 
     content: Content
     index: IntArray
+    markers: Callable[[], Iterable[str]]
 
     def refuse(self, odd: NDArray[np.bool_], values: FloatArray, what: str, more_than: int) -> None:
         """Refuse a column of numbers or dates with a few words in it, usually a mistake."""
@@ -227,13 +230,20 @@ class _Place:
         name = self.content.name
         place = int(np.argmax(rows))
         found = str(self.content.texts[self.content.fields[place]])[:40]
-        # --missing takes the place of the usual texts: those that occur must be named again.
-        missing = " ".join(option("missing", text) for text in (*self.content.markers, found))
+        missing = missing_options([*self.content.markers, *self.markers()], found)
         raise TableError(
             f"Column {name!r} holds {what}, but {found!r} in row {int(self.index[place]) + 1}; "
             f"correct it, read it as missing with {missing}, or use the column "
             f"as words with {option('category', name)}."
         )
+
+
+def missing_options(markers: Iterable[str], text: str) -> str:
+    """Return the options that read a text as missing, and what was read so before.
+
+    They take the place of the usual texts: those that occur must be named again.
+    """
+    return " ".join(option("missing", one) for one in dict.fromkeys([*markers, text]))
 
 
 def _is_one_quantity(parsed: Parsed, where: _Place) -> bool:
@@ -257,10 +267,11 @@ def _number_words(content: Content, parsed: Parsed, decimal: str) -> dict[str, A
     style = parsed.style
     own = style.decimal if style.decimal != decimal else ""
     some = content.texts[:1000].tolist()
-    bounds = [place for place, text in enumerate(some) if text[0] in BOUNDS]
-    if not (style.unit or style.thousands or own or bounds):
+    # <0.5, (17) and 17- may mean something else.
+    odd = [k for k, text in enumerate(some) if text[0] in BOUNDS + "(" or text[-1] == "-"]
+    if not (style.unit or style.thousands or own or odd):
         return {}
-    example = max(bounds or range(len(some)), key=lambda place: len(some[place]))
+    example = max(odd or range(len(some)), key=lambda place: len(some[place]))
     note = (
         f"Column {content.name!r} holds numbers: {content.texts[example]!r} was read as "
         f"{parsed.values[example]:.12g}."
@@ -268,15 +279,18 @@ def _number_words(content: Content, parsed: Parsed, decimal: str) -> dict[str, A
     return {"unit": style.unit, "decimal": own, "note": note}
 
 
-def _numbers_and_words(content: Content, parsed: Parsed) -> dict[str, Any]:
+def _numbers_and_words(
+    content: Content, parsed: Parsed, markers: Callable[[], Iterable[str]]
+) -> dict[str, Any]:
     """Return a note about a column in which numbers and words are too many for a mistake."""
     word = np.isnan(parsed.values)
     if word.mean() > 0.5 or len(np.unique(parsed.values[~word])) <= 10:
         return {}
     text = str(content.texts[np.argmax(word)])[:40]
+    missing = missing_options([*content.markers, *markers()], text)
     return {
         "note": f"Column {content.name!r} holds numbers and words ({text!r} for example): used as "
-        f"words; {option('missing', text)} would read this one as missing."
+        f"words; {missing} would read this one as missing."
     }
 
 
@@ -339,13 +353,18 @@ def _date(moments: FloatArray, common: dict[str, Any]) -> tuple[Column, FloatArr
     return Column(kind="date", first=float(present.min()), **common), moments
 
 
-def _number(numbers: FloatArray, common: dict[str, Any], keep: bool) -> tuple[Column, FloatArray]:
+def _number(
+    numbers: FloatArray,
+    common: dict[str, Any],
+    keep: bool,
+    markers: Callable[[], Iterable[str]] = tuple,
+) -> tuple[Column, FloatArray]:
     name, missing = common["name"], common["missing"]
     present = numbers[~np.isnan(numbers)] if missing else numbers
     if np.isinf(present).any():
         raise TableError(
             f"Column {name!r} has an infinite value; correct it, or read it as missing with "
-            f"{option('missing', 'inf')}."
+            f"{missing_options([*common['markers'], *markers()], 'inf')}."
         )
     low, high = present.min(), present.max()
     if low == high and not missing:

@@ -145,6 +145,11 @@ def is_format(text: str) -> bool:
     )
 
 
+def has_day(format_: str) -> bool:
+    """Return whether moments of a format have a day; others are times of any day."""
+    return format_ not in TIMES
+
+
 def _candidates(texts: NDArray[Any]) -> list[str]:
     """Return the formats that the first text has."""
     first = next(text for text in texts.tolist() if DATE.fullmatch(text))

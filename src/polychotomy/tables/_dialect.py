@@ -29,6 +29,8 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 WORD_OF_PANDAS = re.compile(r"true|false|0\d+", re.IGNORECASE)
 # The rows that are looked at to find out whether pandas may find the type of a column.
 TYPED_ROWS = 500
+# What programs write above the header to tell Excel the separator.
+SEPARATOR_LINE = re.compile(rf'"?sep=([{SEPARATORS}])"?(\r\n|\n|\r)', re.IGNORECASE)
 # The header may be so far down, below lines that are not part of the table.
 ROWS_ABOVE_HEADER = 20
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -56,6 +58,8 @@ class Dialect:
         For each column, whether its first fields show its type: numbers, or words.
     first_rows : tuple of tuple of str
         Some lines after the header.
+    above : int
+        The number of lines above the header: one, if it tells the separator.
     """
 
     packed: str
@@ -66,6 +70,7 @@ class Dialect:
     header: tuple[str, ...]
     typed: tuple[bool, ...]
     first_rows: tuple[tuple[str, ...], ...] = ()
+    above: int = 0
 
 
 def find_dialect(stream: BinaryIO, name: str, packed: str = "") -> Dialect:
@@ -78,7 +83,11 @@ def find_dialect(stream: BinaryIO, name: str, packed: str = "") -> Dialect:
     except UnicodeDecodeError:
         raise mixed_encodings(stream, name, packed, encoding) from None
     text.detach()
-    separator = _separator(sample)
+    told = SEPARATOR_LINE.match(sample)
+    sample = sample[told.end() :] if told else sample
+    if not sample.strip():
+        raise TableError(f"{name} is empty.")
+    separator = told[1] if told else _separator(sample)
     rows = _fields(sample, separator)
     header = tuple(field.strip() for field in rows[0])
     _check_header(header, rows[1:], name)
@@ -86,7 +95,8 @@ def find_dialect(stream: BinaryIO, name: str, packed: str = "") -> Dialect:
     sure = _is_sure(rows[1:], separator, decimal)
     typed = _typed(rows[1:], len(header))
     first_rows = tuple(tuple(map(str.strip, row)) for row in rows[1:ROWS_ABOVE_HEADER])
-    return Dialect(packed, encoding, separator, decimal, sure, header, typed, first_rows)
+    above = int(told is not None)
+    return Dialect(packed, encoding, separator, decimal, sure, header, typed, first_rows, above)
 
 
 def mixed_encodings(stream: BinaryIO, name: str, packed: str, encoding: str) -> TableError:

@@ -43,6 +43,11 @@ class TableFile:
         """The decimal point of a text; nothing for other files, whose numbers have none."""
         return "" if self.dialect is None else self.dialect.decimal
 
+    @property
+    def first_rows(self) -> tuple[tuple[str, ...], ...]:
+        """Some rows after the header, as texts; none of files that name their columns."""
+        return () if self.dialect is None else self.dialect.first_rows
+
     def with_decimal(self, decimal: str) -> TableFile:
         """Return the same file; what its fields leave open is decided by a decimal point.
 

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from ..core.checks import listed
 from ..core.extras import needed
+from ._dialect import ROWS_ABOVE_HEADER
 from ._errors import TableError, pandas_module
 from ._files import PIECE_ROWS, TableFile, first_line
 from ._unpacking import damage_of_packed_named, unpacked
@@ -21,6 +22,12 @@ class FrameFile(TableFile):
     """A table that is in memory."""
 
     frame: Any = None
+
+    @property
+    def first_rows(self) -> tuple[tuple[str, ...], ...]:
+        """Some rows after the header, as texts."""
+        rows = self.frame.head(ROWS_ABOVE_HEADER).itertuples(index=False)
+        return tuple(tuple(str(field).strip() for field in row) for row in rows)
 
     def pieces(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from ._numbers import parse_numbers
 # few rows each, and others.
 MOST_CLASSES, MOST_NUMBERS = 200, 20
 FEWEST_ROWS = 10
+FEW_WORDS = 0.1
 SPACING = re.compile(r"[\s_.-]+")
 
 
@@ -71,10 +73,13 @@ def class_labels(
         if many and len(distinct) * FEWEST_ROWS > content.n_rows:
             raise TableError(_no_classes(values.name, len(distinct), where))
         return content.spread(distinct.astype(np.int64), 0)
-    numbers = parse_numbers(distinct, decimal).values
-    if not np.isnan(numbers).any() and len(distinct) > MOST_NUMBERS and not labels.classes:
-        raise TableError(_no_classes(values.name, len(distinct), where))
+    is_word = np.isnan(parse_numbers(distinct, decimal).values)
+    numbers = len(distinct) - int(is_word.sum())
+    if not is_word.any() and numbers > MOST_NUMBERS and not labels.classes:
+        raise TableError(_no_classes(values.name, numbers, where))
     if many and len(distinct) > content.n_rows / 2:
+        if is_word.mean() < FEW_WORDS:  # such as n/a, which --bins reads as missing
+            raise TableError(_no_classes(values.name, numbers, where))
         raise TableError(
             f"The target {values.name!r} of {where} has {len(distinct)} different values in "
             f"{content.n_rows} rows; these are not classes. Name another column."
@@ -87,7 +92,7 @@ def class_labels(
 
 def spelling(label: str) -> str:
     """Return what two spellings of a class have in common."""
-    return SPACING.sub(" ", label.casefold()).strip()
+    return SPACING.sub(" ", normalize("NFC", label).casefold()).strip()
 
 
 def _merged(distinct: NDArray[Any], counts: IntArray) -> NDArray[Any]:
@@ -107,7 +112,7 @@ def _quantity(values: Content, decimal: str) -> FloatArray:
         text = str(values.texts[values.fields[np.argmax(wrong)]])[:40]
         raise TableError(
             f"The target {values.name!r} holds {text!r}, which is not a number: --bins is for "
-            "numbers."
+            "numbers; correct it, or leave the field empty."
         )
     return numbers
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from ._columns import Column
+from ._dates import has_day
 from ._encoding import MOST_CLASS_SHARES, MOST_ONE_HOT
 from ._errors import option
 
@@ -19,6 +20,11 @@ def column_notes(columns: Sequence[Column], n_classes: int) -> list[str]:
     used = [column for column in columns if column.kind != "left out"]
     notes += [note for one in (_markers, _gaps, _dates) for note in one(used)]
     return notes + _many(used, n_classes)
+
+
+def no_class(count: int, target: str) -> str:
+    """Return the note about rows without a class."""
+    return f"{count} {'row has' if count == 1 else 'rows have'} no {target!r}: skipped."
 
 
 def some(items: Sequence[Item], words: Callable[[Item], str], more: str = "columns") -> str:
@@ -55,10 +61,17 @@ def _gaps(columns: Sequence[Column]) -> list[str]:
 
 def _dates(columns: Sequence[Column]) -> list[str]:
     dates = [column for column in columns if column.kind == "date"]
-    if not dates:
-        return []
-    words = some(dates, lambda column: repr(column.name))
-    return [f"Dates ({words}): used as year, month, weekday, hour and seconds since the first."]
+    days = [column for column in dates if has_day(column.format)]
+    times = [column for column in dates if not has_day(column.format)]
+    found = []
+    for what, which, use in (
+        ("Dates", days, "year, month, weekday, hour and seconds since the first"),
+        ("Times of day", times, "hours"),
+    ):
+        if which:
+            words = some(which, lambda column: repr(column.name))
+            found.append(f"{what} ({words}): used as {use}.")
+    return found
 
 
 def _many(columns: Sequence[Column], n_classes: int) -> list[str]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ..core.words import counted
 from ._arrow_files import open_feather, open_parquet, open_parquet_files
 from ._errors import TableError
 from ._files import TableFile
@@ -133,13 +134,13 @@ def _several(source: Any) -> tuple[list[Path], Path | None] | None:
     if folder.exists() or not glob.has_magic(given):
         return None
     found = sorted(Path(one) for one in glob.glob(given, recursive=True))
-    if len(found) < 2:
-        return (found, None) if found and found[0].suffix == ".parquet" else None
+    if not found:
+        return None
     other = next((path for path in found if path.suffix != ".parquet"), None)
     if other is not None:
         raise TableError(
-            f"{given!r} fits {len(found)} files, and {str(other)!r} is not a Parquet file; give "
-            "one file, or a pattern of Parquet files."
+            f"{given!r} fits {counted(len(found), 'file')}, and {str(other)!r} is not a Parquet "
+            "file; give one file, or a pattern of Parquet files."
         )
     return found, None
 

@@ -19,6 +19,7 @@ from ._files import PIECE_ROWS, TableFile
 from ._labels import Labels, class_labels, spelling
 from ._numbers import parse_numbers
 
+WORDS = ("category", "date", "text")
 EARLIER_MISSING = ("?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "<NA>")
 
 
@@ -72,6 +73,14 @@ class TableSchema:
     def of_kind(self, kind: str) -> list[str]:
         """Return the columns of a kind."""
         return [column.name for column in self.columns if column.kind == kind]
+
+    @property
+    def target_markers(self) -> tuple[str, ...]:
+        """Texts in the target that mean a missing value, besides the empty field.
+
+        A class may be called "None" or "NA"; a number that is cut into ranges may not.
+        """
+        return self.missing if self.labels.edges else ()
 
     def preprocessor(self) -> Any:
         """Return the transformer that turns the columns into numbers, for use before a classifier.
@@ -132,7 +141,13 @@ class TableSchema:
             point = column.decimal or decimal or self.decimal or "."
             given = frame[column.name]
             given = _with_commas(given) if point == "," and column.kind == "number" else given
-            content = content_of(given, self.missing)
+            try:
+                content = content_of(given, self.missing)
+            except TableError:  # it advises to drop the column, which the model needs
+                raise TableError(
+                    f"{where} has lists or other objects in column {column.name!r}, where the "
+                    f"model needs plain {'words' if column.kind in WORDS else 'numbers'}."
+                ) from None
             values = _VALUES[column.kind](content, column, point)
             wrong = _wrong(content, values) if column.kind in ("number", "date") else None
             if wrong is not None:
@@ -164,7 +179,7 @@ class TableSchema:
         -------
         labels : Series of str
         """
-        content = content_of(values, ())
+        content = content_of(values, self.target_markers)
         if self.labels.edges:
             point = decimal or self.decimal or "."
             words = class_labels(content, point, labels=self.labels).astype(object)

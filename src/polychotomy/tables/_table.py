@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
@@ -19,7 +19,7 @@ from ._dialect import looks_like_data
 from ._errors import TableError, frame_of
 from ._files import PIECE_ROWS, TableFile
 from ._labels import Labels, class_labels, find_edges
-from ._notes import column_notes
+from ._notes import column_notes, no_class
 from ._reading import open_table
 from ._sample import sampled
 from ._schema import TableSchema
@@ -107,7 +107,7 @@ def read_table(
         Columns of free text, to be used by their words.
     missing : iterable of str
         Texts that mean a missing value, in all columns but the target. The empty field always
-        does, also there.
+        does, also there. With `bins` they hold for the target, too.
     groups, order, weights : str, default=None
         Columns that are no inputs: rows with the same value belong together; when a row was, a
         number or a date; how much a row counts.
@@ -225,8 +225,9 @@ def table_of_frame(
     """
     if not len(frame):
         raise TableError(f"{where} has no rows.")
+    markers = tuple(dict.fromkeys(one.strip() for one in missing))
     # A class may be called "None" or "NA": here only an empty field is missing.
-    classes = content_of(frame[target], ())
+    classes = content_of(frame[target], () if bins is None else markers)
     labelled = classes.present
     notes = []
     if classes.merged:
@@ -238,22 +239,24 @@ def table_of_frame(
     aside = SetAside({role: name for role, name in roles.items() if name}, point)
     aside.add(frame, labelled)
     if not labelled.all():
-        count = int((~labelled).sum())
-        notes.append(f"{count} {'row has' if count == 1 else 'rows have'} no {target!r}: skipped.")
+        notes.append(no_class(int((~labelled).sum()), target))
         frame, classes = frame[labelled], rows_of(classes, labelled)
     if not labelled.any():
         raise TableError(f"No row of {where} has a class in {target!r}.")
     edges = () if bins is None else find_edges(classes, bins, point)
     labels = Labels(edges, merge_spellings, classes=target in {*category})
     y = class_labels(classes, point, where, labels)
-    markers = tuple(dict.fromkeys(one.strip() for one in missing))
     rows = np.flatnonzero(labelled) + 1
     dropped = {target, *drop, groups, order, weights}
     kept, categories, texts = set(keep), set(category), set(text)
+    used_names = [name for name in frame.columns if name not in dropped]
+
+    def found_missing() -> Iterator[str]:
+        for name in used_names:
+            yield from content_of(frame[name], markers).markers
+
     columns, X = [], {}
-    for name in frame.columns:
-        if name in dropped:
-            continue
+    for name in used_names:
         column, values = interpreted(
             content_of(frame[name], markers),
             frame.index,
@@ -261,6 +264,7 @@ def table_of_frame(
             keep=name in kept,
             category=name in categories,
             text=name in texts,
+            markers=found_missing,
         )
         columns.append(column)
         if column.kind != "left out":
@@ -304,8 +308,7 @@ def check_target(file: TableFile, target: str) -> None:
         if len(file.names) == 1:
             raise TableError(f"{file.name} has only one column, {target!r}; nothing to learn from.")
         return
-    later = () if file.dialect is None else file.dialect.first_rows
-    if any(target in row for row in later):
+    if any(target in row for row in file.first_rows):
         raise TableError(
             f"{file.name} has {target!r} in a line further down, which seems to be the header; "
             "remove the lines above it."

@@ -53,6 +53,7 @@ class TextFile(TableFile):
                 encoding=dialect.encoding,
                 names=list(self.names),
                 header=0,
+                skiprows=dialect.above,
                 index_col=False,
                 usecols=None if columns is None else list(dict.fromkeys(columns)),
                 dtype=types,

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.types import IntArray
 from ..core.words import counted
+from ._columns import missing_options
 from ._errors import option, pandas_module
 from ._labels import spelling
 from ._notes import some
@@ -35,7 +37,7 @@ FEW_ROWS, RARE_ROWS = 10, 5
 def leaks(table: Table) -> list[str]:
     """Warn of columns that nearly determine the class."""
     rows = np.random.default_rng(0).permutation(len(table.y))[:LEAK_ROWS]
-    labels, y = np.unique(table.y[rows], return_inverse=True)
+    labels, y = np.unique(_classes(table.y[rows]), return_inverse=True)
     if len(rows) < FEWEST_LEAK_ROWS or len(labels) < 2 or len(labels) > len(rows) / 10:
         return []
     guessed = np.bincount(y).max() / len(y)
@@ -57,6 +59,14 @@ def leaks(table: Table) -> list[str]:
                 f"{option('drop', column.name)}{together}."
             )
     return found
+
+
+def _classes(y: NDArray[Any]) -> NDArray[Any]:
+    """Return classes in one spelling: nothing tells Red from red, which would hide a leak."""
+    if y.dtype.kind != "U":
+        return y
+    labels, codes = np.unique(y, return_inverse=True)
+    return np.array([spelling(label) for label in labels.tolist()])[codes]
 
 
 def _grouping(name: str, values: Any, y: IntArray) -> str:
@@ -116,8 +126,9 @@ def copies(table: Table) -> list[str]:
     found = []
     if again > most:
         found.append(
-            f"{again} rows occur again, class and all: a method that was trained on one and tested "
-            f"on the other looks better than it is. {option('unique')} uses each once."
+            f"{again} rows occur again, class and all: if they are copies, a method that was "
+            "trained on one and tested on the other looks better than it is; "
+            f"{option('unique')} uses each once."
         )
     if other > most:
         found.append(
@@ -148,6 +159,7 @@ def row_hashes(table: Table) -> Any:
 def sentinels(table: Table) -> list[str]:
     """Warn of numbers such as -999 that are far from all others, and occur often."""
     found = []
+    markers = [text for column in table.schema.columns for text in column.markers]
     for name in table.schema.of_kind("number"):
         values = table.X[name].to_numpy()
         values = values[~np.isnan(values)]
@@ -161,7 +173,7 @@ def sentinels(table: Table) -> list[str]:
             if gap > 0.5 * (high - low) or (end < 0 <= low and gap > 0.05 * (high - low)):
                 found.append(
                     f"The number {end:g} in column {name!r} ({count} rows) is far from all others; "
-                    f"if it means missing, use {option('missing', f'{end:g}')}."
+                    f"if it means missing, use {missing_options(markers, f'{end:g}')}."
                 )
     return found
 
