@@ -141,6 +141,12 @@ def worst_confusions(
     ]
 
 
+def error_of_all_rows(comparison: MethodComparison) -> float:
+    """Return the error of the recommended method, all test rows together."""
+    rows, predicted, _ = comparison.pooled()
+    return float((predicted != comparison.y[rows]).mean())
+
+
 def slices(comparison: MethodComparison, X: Any, most: int = 10) -> list[dict[str, Any]]:
     """Return the categories and quarters of the columns in which the error is largest.
 
@@ -161,7 +167,7 @@ def slices(comparison: MethodComparison, X: Any, most: int = 10) -> list[dict[st
     """
     rows, predicted, _ = comparison.pooled()
     wrong = predicted != comparison.y[rows]
-    whole = float(wrong.mean())
+    whole = error_of_all_rows(comparison)
     found: list[dict[str, Any]] = []
     for column in X.columns:
         values = X[column].to_numpy()[rows]

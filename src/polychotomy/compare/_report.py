@@ -118,6 +118,7 @@ def _page(comparison: MethodComparison, markup: Any, until: float | None) -> dic
         "reasons": comparison.reasons,
         "protocol": comparison.protocol,
         "tuned": comparison.level.tuned,
+        "some_untuned": any(not runs[0].tuned for runs in comparison.others.values()),
         "chart": chart,
         "rows": [_row(row) for row in comparison.rows],
         "groups": [group for group in comparison.groups if len(group) > 1],
