@@ -5,7 +5,12 @@ from dataclasses import replace
 from sklearn.datasets import load_iris
 
 from polychotomy.cli.cards import _text
-from polychotomy.compare import compare_methods, html_card
+from polychotomy.compare import (
+    class_figures,
+    compare_methods,
+    html_card,
+    worst_confusions,
+)
 
 
 def described(found, method):
@@ -32,3 +37,22 @@ def test_they_say_how_the_kept_method_was_judged_and_not_the_others():
     own = f"trained on 20 rows, 1 split; other methods: {words}"
     assert f"not seen ({own}):" in _text(facts)
     assert f"not seen: {own}." in html_card(facts)
+
+
+def test_the_figures_are_those_of_the_method_in_the_file():
+    """If there was no time for the best method on all rows, another one is in the file."""
+    X, y = load_iris(return_X_y=True)
+    found = compare_methods(X[::2], y[::2], ["MWV_SVM", "logistic"], n_splits=3, importance=True)
+    other = next(name for name in ("MWV_SVM", "logistic") if name != found.recommended)
+    assert found.per_class != class_figures(found, other)
+    kept = found.summary(other)
+    assert kept["per_class"] == class_figures(found, other)
+    assert kept["worst_confusions"] == worst_confusions(found, name=other)
+    assert kept["importance"] is None
+    assert {point["method"] for point in kept["learning_curve"]} == {other}
+    own = found.summary()
+    assert own["per_class"] == found.per_class
+    assert own["calibration"] == found.recalibrated
+    page = html_card({**described(found, found.recommended), "comparison": own})
+    assert f"{own['calibration']['after']:.4f} after tempering" in page
+    assert "With fewer rows" in page

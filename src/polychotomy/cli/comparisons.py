@@ -52,7 +52,7 @@ from ._time import PAGE, RANKING, charts_until, command_clock, process_start
 
 if TYPE_CHECKING:
     from ..compare import ComparedDecisions, MethodComparison
-    from ..tables import TableSchema
+    from ..tables import Table
 
 Time = Annotated[
     str,
@@ -282,10 +282,14 @@ def n_processes(jobs: int | None) -> int:
 
 def _numbered(found: MethodComparison, loaded: Loaded) -> dict[str, Any]:
     """Return the comparison for JSON, with rows numbered as in the file."""
+    from ..compare import slices
+
     result = found.to_dict()
     for row in result["doubtful"]:
         row["row"] = int(_rows(found, loaded)[row["row"]])
-    return {"data": loaded.title, **result, "data_notes": list(loaded.table.notes)}
+    worst = slices(found, shown_inputs(found, loaded.table))
+    notes = list(loaded.table.notes)
+    return {"data": loaded.title, **result, "slices": worst, "data_notes": notes}
 
 
 def _rows(found: MethodComparison, loaded: Loaded) -> Any:
@@ -310,7 +314,7 @@ def _write_page(
     page = html_report(
         found,
         loaded.title,
-        X=_with_dates(table.X if found.kept is None else table.X.iloc[found.kept], table.schema),
+        X=shown_inputs(found, table),
         rows=_rows(found, loaded),
         commands=commands,
         code=_code(found, loaded),
@@ -340,12 +344,13 @@ def _no_time_for(found: MethodComparison) -> list[str]:
     return [f"There was no time to {words}: allow more with --time."] if lacking else []
 
 
-def _with_dates(X: Any, schema: TableSchema) -> Any:
-    """Return inputs for people, with dates in place of the seconds that methods get."""
+def shown_inputs(found: MethodComparison, table: Table) -> Any:
+    """Return the compared rows for people, with dates in place of the seconds that methods get."""
     import numpy as np
 
     changed = {}
-    for name in schema.of_kind("date"):
+    X = table.X if found.kept is None else table.X.iloc[found.kept]
+    for name in table.schema.of_kind("date"):
         seconds = X[name].to_numpy(dtype=np.float64)
         known = ~np.isnan(seconds)
         changed[name] = np.full(len(seconds), np.datetime64("NaT"), dtype="datetime64[s]")
