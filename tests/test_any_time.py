@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import re
 import sys
 import time
 from dataclasses import replace
@@ -36,6 +37,7 @@ from polychotomy.compare._notes import note_of
 from polychotomy.compare._peers import Conditions
 from polychotomy.compare._report import MOST_PANELS, _panels_left
 from polychotomy.compare._schedule import Schedule
+from polychotomy.compare._sections import SIDE, _map
 from polychotomy.compare._sizes import sizes
 from polychotomy.compare._splits import periods, rounds, stratified_order
 from polychotomy.core.progress import work_progress
@@ -498,6 +500,22 @@ def test_importance_and_slices_find_the_column():
     for sentence in (left_out, "There was no time to draw the ranking: allow more with --time."):
         assert sentence in brief
         assert sentence not in page
+    assert "Nowhere in particular" not in page
+    same = pandas.DataFrame({"same": np.zeros(300)})
+    assert "Nowhere in particular" in html_report(found, "made", X=same)
+    once = compare_methods(
+        table.X,
+        table.y,
+        ["logistic"],
+        n_splits=1,
+        preprocessor=table.schema.preprocessor(),
+        importance=True,
+    )
+    # Two shuffles of one split would leave everything open, from far below 0 to far above.
+    signal = once.importance[0]
+    assert signal["column"] == "signal"
+    assert signal["upper"] - signal["lower"] < signal["importance"]
+    assert "would change: this needs a second split." in html_report(once, "made", X=table.X)
     assert len(brief) < len(page)
     for section in ("classes", "inputs", "curve", "slices"):
         assert f'<section id="{section}">' in page
@@ -624,3 +642,24 @@ def test_many_pairs_are_searched_on_fewer_rows():
     svm, logistic = choose(["PSVC", "logistic"])
     assert [svm.tuned_rows(n) for n in (3, 28, 100)] == [4000, 4000, (1 << 23) // 4950]
     assert logistic.tuned_rows(100) == 16_000
+
+
+def test_the_map_of_hundreds_of_classes_can_be_seen():
+    """Every pair has a square that is wide enough for the pointer, and inside of the frame."""
+
+    class Counted:
+        def confusion(self):
+            counts = np.eye(300, dtype=int)
+            counts[0, 299] = counts[299, 298] = 1
+            return counts
+
+    drawn = _map(Counted(), [f"k{k}" for k in range(300)])
+    found = re.findall(r'class="(\w+)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"', drawn)
+    assert len(found) == 302
+    kinds, x, y, width = zip(*found, strict=True)
+    places = np.array([x, y, width], dtype=float)
+    assert places[2].min() >= 5.0
+    assert (places[:2] + places[2]).max() <= SIDE
+    # Confusions beside the diagonal are not covered by it.
+    assert kinds[-2:] == ("wrong", "wrong")
+    assert "k299 predicted as k298: 1 test rows" in drawn

@@ -6,6 +6,7 @@ from sklearn.datasets import load_iris
 
 from polychotomy.cli.cards import _text
 from polychotomy.compare import (
+    candidates,
     class_figures,
     compare_methods,
     html_card,
@@ -56,3 +57,5 @@ def test_the_figures_are_those_of_the_method_in_the_file():
     page = html_card({**described(found, found.recommended), "comparison": own})
     assert f"{own['calibration']['after']:.4f} after tempering" in page
     assert "With fewer rows" in page
+    for name in ("MWV_SVM", "logistic"):
+        assert candidates()[name].title in page

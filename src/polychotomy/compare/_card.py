@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.words import counted
+from ._candidates import BASELINE, candidates
 from ._pages import environment
 
 
@@ -40,9 +41,9 @@ def html_card(facts: Mapping[str, Any]) -> str:
         shown.append(("written", str(facts["written"])[:10]))
     template, comparison = environment().get_template("card.html"), facts["comparison"]
     judged = "" if comparison is None else how_judged(comparison, facts["method"])
-    return str(
-        template.render(card=facts, facts=shown, comparison=comparison, judged=judged)
-    ).lstrip()
+    titles = {one.name: one.title for one in [*candidates().values(), BASELINE]}
+    values = {"card": facts, "facts": shown, "comparison": comparison, "judged": judged}
+    return str(template.render(**values, titles=titles)).lstrip()
 
 
 def how_judged(comparison: Mapping[str, Any], method: str) -> str:
