@@ -584,7 +584,16 @@ def test_the_page_by_keyboard_and_without_script(commands, tmp_path):
             figures = browser.evaluate(column)
             assert figures[-1] == ""
         assert float(figures[0]) > float(figures[1])
-        assert browser.evaluate("document.querySelectorAll('#ranking svg title').length") == 1
+        # Every number of a chart is under the pointer: those of reliability, inputs and others.
+        out_of_reach = browser.evaluate(
+            "[...document.querySelectorAll('svg title')].map(e => e.parentElement).filter(e => {"
+            " e.scrollIntoView({block: 'center'}); const box = e.getBoundingClientRect();"
+            " const x = box.x + box.width / 2, y = box.y + box.height / 2;"
+            " return !e.contains(document.elementFromPoint(x, y)); }).length"
+        )
+        assert out_of_reach == 0
+        for name in ("ranking", "reliability", "inputs", "curve"):
+            assert browser.evaluate(f"document.querySelectorAll('#{name} svg title').length") > 0
         browser.call("Emulation.setScriptExecutionDisabled", value=True)
         browser.open(page)
         assert browser.evaluate("document.querySelectorAll('.sort, input, select').length") == 0

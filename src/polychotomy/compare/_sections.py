@@ -100,6 +100,19 @@ def with_titles(svg: str, titles: dict[str, str]) -> str:
     return svg
 
 
+def with_point_titles(svg: str, name: str, titles: Sequence[str]) -> str:
+    """Give the points of one line, whose id ends with a name, texts to show in the same way."""
+    before, found, after = svg.partition(f'{name}"')
+    texts = iter(titles)
+    after = re.sub(
+        r"(<use [^>]*)/>",
+        lambda found: f"{found[1]}><title>{escape(next(texts))}</title></use>",
+        after,
+        count=len(titles),
+    )
+    return before + found + after
+
+
 def _importance_chart(comparison: MethodComparison) -> str:
     rows = (comparison.importance or [])[:MOST_COLUMNS]
     titles = {}
