@@ -162,7 +162,7 @@ def _chart(comparison: MethodComparison) -> str:
             )
             point.set_gid(f"method-{place}-")
             titles[f"method-{place}-"] = f"{row['method']}: {behind(row)}"
-        ax.axvline(0.0, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+        ax.axvline(0.0, color=INK, linewidth=0.8, linestyle=(0, (1, 2)), zorder=0)
         ax.set_yticks(range(len(rows)), [row["method"] for row in rows])
         ax.set_ylim(len(rows) - 0.5, -0.5)
         ax.tick_params(axis="y", length=0)

@@ -130,7 +130,7 @@ def _importance_chart(comparison: MethodComparison) -> str:
                 f"{row['column']}: {row['importance']:.4f}, from {row['lower']:.4f} to "
                 f"{row['upper']:.4f}"
             )
-        ax.axvline(0.0, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+        ax.axvline(0.0, color=INK, linewidth=0.8, linestyle=(0, (1, 2)), zorder=0)
         ax.set_yticks(range(len(rows)), [row["column"][:30] for row in rows])
         ax.set_ylim(len(rows) - 0.5, -0.5)
         ax.tick_params(axis="y", length=0)
