@@ -325,6 +325,9 @@ def test_methods_are_listed_with_their_papers(commands):
     assert len(lines) > 55
     (line,) = (line for line in lines if "(PWC_KLR)" in line)
     assert "Duan and Keerthi (2005)" in line
+    found = commands.run("methods", "--json").json
+    assert all(one["paper"] not in ("", "other") for one in found)
+    assert len({one["words"] for one in found}) == len(found)
     (one,) = commands.run("methods", "pwc-psvm", "--json").json
     assert one["name"] == "PWC_PSVM"
 
