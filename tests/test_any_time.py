@@ -5,6 +5,7 @@ import pickle
 import re
 import sys
 import time
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -644,6 +645,29 @@ def test_many_pairs_are_searched_on_fewer_rows():
     assert logistic.tuned_rows(100) == 16_000
 
 
+def test_slices_of_missing_fields_are_not_those_of_a_category():
+    """A category may be called nan; and long texts take no more memory than they need."""
+    y, rows = np.zeros(200, dtype=int), np.arange(200)
+    predicted = (rows < 60).astype(int)
+    values = np.array(["nan", "a", "b"], dtype=object)[rows % 3]
+    values[:40] = np.nan
+    values[60:80] = None
+
+    class Judged:
+        def pooled(self, name=None):
+            return rows, predicted, None
+
+    found = Judged()
+    found.y = y
+    frame = pandas.DataFrame({"colour": values, "text": ["x" * 400_000] + ["word"] * 199})
+    tracemalloc.start()
+    worst = slices(found, frame)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [(one["where"], one["rows"]) for one in worst] == [("missing", 60)]
+    assert most < 10_000_000
+
+
 def test_the_map_of_hundreds_of_classes_can_be_seen():
     """Every pair has a square that is wide enough for the pointer, and inside of the frame."""
 
@@ -662,4 +686,4 @@ def test_the_map_of_hundreds_of_classes_can_be_seen():
     assert (places[:2] + places[2]).max() <= SIDE
     # Confusions beside the diagonal are not covered by it.
     assert kinds[-2:] == ("wrong", "wrong")
-    assert "k299 predicted as k298: 1 test rows" in drawn
+    assert "k299 predicted as k298: 1 test row<" in drawn

@@ -215,10 +215,14 @@ def _parts(values: Any) -> list[tuple[str, Any]]:
     if values.dtype.kind in "fiu":
         numbers = values.astype(float)
         return _quarters(numbers, np.isnan(numbers), lambda value: f"{value:.4g}")
-    words = values.astype(str)
-    names, numbers, counts = np.unique(words, return_inverse=True, return_counts=True)
-    often = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
-    return [(str(names[k]), numbers == k) for k in often]
+    import pandas
+
+    # By hashes: an array of texts is as wide as the longest of them.
+    numbers, names = pandas.factorize(values)
+    counts = np.bincount(numbers[numbers >= 0], minlength=len(names))
+    often = sorted(range(len(names)), key=lambda k: (-counts[k], str(names[k])))[:MOST_CATEGORIES]
+    parts = [("missing", numbers < 0)] if (numbers < 0).any() else []
+    return parts + [(str(names[k]), numbers == k) for k in often]
 
 
 def _quarters(

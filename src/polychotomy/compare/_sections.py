@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.words import counted
 from ..plots.svg import BAR, BOX, INK, page_style, svg_of
 from ._comparison import MethodComparison
 from ._per_class import MOST_TEMPERED, error_of_all_rows, slices, worst_confusions
@@ -68,7 +69,8 @@ def _map(comparison: MethodComparison, labels: Sequence[str]) -> str:
     # Confusions stand above what is right, and those of large shares above others.
     pairs = sorted(np.argwhere(counts).tolist(), key=lambda at: (at[0] != at[1], share[*at]))
     for i, j in pairs:
-        words = escape(f"{labels[i]} predicted as {labels[j]}: {counts[i, j]} test rows")
+        number = counted(int(counts[i, j]), "test row")
+        words = escape(f"{labels[i]} predicted as {labels[j]}: {number}")
         kind = "right" if i == j else "wrong"
         squares.append(
             f'<rect class="{kind}" x="{_start(j, step, side):.2f}" y="{_start(i, step, side):.2f}" '
