@@ -31,6 +31,11 @@ def test_they_say_how_the_kept_method_was_judged_and_not_the_others():
     assert f"not seen ({words}):" in _text(facts)
     assert f"not seen: {words}." in html_card(facts)
 
+    less = {**facts, "trained_rows": 20}
+    own = f"{words}; trained on 38 rows there, and on 20 in the file, so that it is less good"
+    assert f"not seen ({own}):" in _text(less)
+    assert f"not seen: {own}." in html_card(less)
+
     (first, *_), both = found.held_out["PWC_PSVM"], dict(found.held_out)
     del both["PWC_PSVM"]
     few = replace(found, held_out=both, others={"PWC_PSVM": [replace(first, train_rows=20)]})
