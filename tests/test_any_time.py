@@ -38,7 +38,7 @@ from polychotomy.compare._notes import note_of
 from polychotomy.compare._peers import Conditions
 from polychotomy.compare._report import MOST_PANELS, _panels_left
 from polychotomy.compare._schedule import Schedule
-from polychotomy.compare._sections import SIDE, _map
+from polychotomy.compare._sections import SIDE, _class_rows, _map
 from polychotomy.compare._sizes import sizes
 from polychotomy.compare._splits import periods, rounds, stratified_order
 from polychotomy.core.progress import work_progress
@@ -672,12 +672,18 @@ def test_the_map_of_hundreds_of_classes_can_be_seen():
     """Every pair has a square that is wide enough for the pointer, and inside of the frame."""
 
     class Counted:
+        per_class = tuple({"class": k} for k in range(300))
+
         def confusion(self):
             counts = np.eye(300, dtype=int)
             counts[0, 299] = counts[299, 298] = 1
             return counts
 
-    drawn = _map(Counted(), [f"k{k}" for k in range(300)])
+    labels = [f"k{k}" for k in range(300)]
+    # The list of the worst confusions has few of so many classes; the table has that of each.
+    taken = [row["taken_for"] for row in _class_rows(Counted(), labels)]
+    assert (taken[0], taken[1], taken[299]) == ("k299 (1)", "", "k298 (1)")
+    drawn = _map(Counted(), labels)
     found = re.findall(r'class="(\w+)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"', drawn)
     assert len(found) == 302
     kinds, x, y, width = zip(*found, strict=True)

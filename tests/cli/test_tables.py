@@ -506,6 +506,20 @@ def test_the_page_in_a_browser(commands, tmp_path):
             )
             == 1
         )
+        # Of the matrix, the row of that class is left.
+        shown = "document.querySelectorAll('#confusion .heat tbody tr:not([hidden])').length"
+        assert browser.evaluate(shown) == 1
+        # A class without any of the worst confusions is said to have none.
+        said = browser.evaluate(
+            "(() => { const s = document.querySelector('#classes select');"
+            " const list = document.querySelector('#confusion table.sortable');"
+            " list.tBodies[0].querySelectorAll('tr').forEach(row => { row.dataset.class = '0 2'; });"
+            " return ['1', '2', ''].map(value => { s.value = value;"
+            " s.dispatchEvent(new Event('change'));"
+            " return document.querySelector('#confusion').innerText"
+            ".includes('None of these is of this class.'); }); })()"
+        )
+        assert said == [True, False, False]
         assert browser.complaints == []
         # What scrolls can be reached by the keyboard.
         unreachable = browser.evaluate(

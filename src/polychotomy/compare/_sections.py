@@ -28,7 +28,7 @@ def sections(comparison: MethodComparison, X: Any, markup: Any) -> dict[str, Any
     """Return what the page shows about the recommended method, beside reliability."""
     labels = [str(label) for label in comparison.classes.tolist()]
     return {
-        "per_class": [{**row, "number": k} for k, row in enumerate(comparison.per_class)],
+        "per_class": _class_rows(comparison, labels),
         "worst": _numbered(worst_confusions(comparison, 20), comparison),
         "map": markup(_map(comparison, labels)) if len(labels) > MOST_WRITTEN else None,
         "calibration": comparison.recalibrated,
@@ -41,6 +41,19 @@ def sections(comparison: MethodComparison, X: Any, markup: Any) -> dict[str, Any
         "slices": slices(comparison, X) if X is not None and hasattr(X, "columns") else None,
         "error": f"{error_of_all_rows(comparison):.4f}",
     }
+
+
+def _class_rows(comparison: MethodComparison, labels: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the figures of every class, and what it is most often taken for."""
+    wrong = comparison.confusion()
+    np.fill_diagonal(wrong, 0)
+    most = wrong.argmax(axis=1)
+    taken = [
+        f"{labels[j]} ({row[j]})" if row[j] else "" for row, j in zip(wrong, most, strict=True)
+    ]
+    return [
+        {**row, "number": k, "taken_for": taken[k]} for k, row in enumerate(comparison.per_class)
+    ]
 
 
 def _why_not_recalibrated(comparison: MethodComparison) -> str:

@@ -62,10 +62,14 @@
     }
     label.append(select);
     document.querySelector("#classes h2").after(label);
+    const confusions = document.querySelector("#confusion table.sortable");
+    const none = make("p", "None of these is of this class.", { class: "caption", hidden: "" });
+    if (confusions) confusions.closest(".scroll").after(none);
     select.addEventListener("change", () => {
       document.querySelectorAll("[data-class]").forEach((element) => {
         element.hidden = select.value !== "" && !element.dataset.class.split(" ").includes(select.value);
       });
+      none.hidden = !confusions || [...confusions.tBodies[0].rows].some((row) => !row.hidden);
     });
   }
 })();
