@@ -11,7 +11,7 @@ from itertools import permutations
 import numpy as np
 from _table import write_table
 
-from polychotomy.compare._ranking import MARGIN, upper_bound
+from polychotomy.compare._ranking import MARGIN, within
 
 KINDS = ("as_good", "named")
 HEADS = (
@@ -67,11 +67,11 @@ def pair_counts(lines):
         margin = margin_of(line)
         for pair in permutations(line["nll"], 2):
             first, second = (np.array(line["inner_nll"][name]) for name in pair)
-            called = upper_bound(first - second, line["test_to_train"]) <= margin
-            within = behind(line, *pair) <= margin
+            called = within(first - second, line["test_to_train"], margin)
+            is_within = behind(line, *pair) <= margin
             several = called and len(true[pair]) > 1
             found += (
-                *(1, called, called and within),
+                *(1, called, called and is_within),
                 *(several, several and np.mean(true[pair]) <= 0),
                 *(not within, called and not within),
             )

@@ -291,6 +291,33 @@ def test_time_is_kept_for_training_the_best():
     assert schedule(clock=Clock(20.0, pace=8.0), train_rows=1000).clock.reserve == 4.0
 
 
+def test_the_time_that_is_kept_does_not_shrink_when_more_rows_begin():
+    groups = [choose([name]) for name in ("LSL", "forest", "logistic")]
+    plan = schedule(
+        groups=groups, sizes=[1000, 4000], clock=Clock(1000.0), train_rows=4000, n_workers=1
+    )
+    for nll in (0.4, 0.5, 0.6):
+        judged(plan, nll, 100.0)
+    kept = plan.clock.reserve
+    assert kept > 100.0
+    task = judged(plan, 0.4, 100.0)
+    assert task.level.rows == 4000
+    assert plan.clock.reserve == kept
+
+
+def test_the_only_method_that_does_not_fail_is_judged_on_all_splits_of_all_rows():
+    plan = schedule(sizes=[1000, 4000], n_splits=3, n_workers=1)
+    plan.on_answer(plan.take(), Answer(failure="not enough memory", seconds=1.0))
+    tasks = [judged(plan, 0.5, 1.0) for _ in range(4)]
+    assert [(task.level.rows, task.split) for task in tasks] == [
+        (1000, 0),
+        (4000, 0),
+        (4000, 1),
+        (4000, 2),
+    ]
+    assert plan.take() is None
+
+
 def test_work_that_would_be_ended_at_once_is_not_begun():
     plan = schedule(clock=Clock(60.0, pace=3.0), n_splits=3)
     judged(plan, 0.5, 1.0)

@@ -101,6 +101,18 @@ def test_the_ranking_and_what_is_not_distinguishable(quick):
     assert found.groups == [found.indistinguishable, ["poor"]]
 
 
+@pytest.mark.parametrize(("n_splits", "verdict"), [(5, "as good"), (4, "cannot tell")])
+def test_few_splits_cannot_tell_whether_a_method_is_as_good(quick, n_splits, verdict):
+    like = replace(quick["good"], name="like", make=lambda _: LogisticRegression(C=30.1))
+    quick["like"] = like
+    found = compare_methods(X, Y, ["good", "like"], n_splits=n_splits)
+    first, second, _ = found.rows
+    assert second["difference"] + 3 * second["standard_error"] < 0.1 * found.margin
+    assert second["verdict"] == verdict
+    assert found.is_as_good(second["method"], first["method"]) == (verdict == "as good")
+    assert found.few_splits == ("4 splits are few" in " ".join(found.reasons))
+
+
 @pytest.mark.parametrize(("C", "expected"), [(1e3, "POOL"), (1e-4, "twin")])
 def test_a_pool_within_one_standard_error_is_recommended(quick, C, expected):
     known = table.candidates()

@@ -24,6 +24,7 @@ from polychotomy import (
     LSSVM,
     SVM,
     KernelLogisticRegression,
+    KernelMultinomialRegression,
     LearnedMetric,
     MetricClassifier,
     PolychotomyClassifier,
@@ -255,7 +256,7 @@ def test_splitters_see_all_rows_and_rows_of_weight_0_are_dropped():
         np.testing.assert_array_equal(fitted.predict_proba(X), listed.predict_proba(X))
 
 
-@pytest.mark.parametrize("cv", [None, True, "five", 2.5])
+@pytest.mark.parametrize("cv", [None, True, "five", 2.5, np.arange(150) % 5])
 @pytest.mark.parametrize(
     "build", [PolychotomyPool, LearnedMetric, lambda cv: FoldMean(GaussianNB(), cv=cv)]
 )
@@ -263,6 +264,25 @@ def test_what_is_no_cv_is_refused(build, cv):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=r"cv must be|[Uu]nknown cv"):
         build(cv=cv).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        PolychotomyPool,
+        LearnedMetric,
+        BoostedTrees,
+        KernelMultinomialRegression,
+        PolychotomyClassifier,
+    ],
+)
+def test_folds_that_train_on_nothing_or_on_what_they_test_are_refused(build):
+    X, y = load_iris(return_X_y=True)
+    rows = np.arange(150)
+    for first in ([], rows, rows[:76]):
+        cv = [(first, rows[75:]), (rows[75:], rows[:75])]
+        with pytest.raises(ValueError, match="cv must give every fold rows of positive weight to"):
+            build(cv=cv).fit(X, y)
 
 
 @pytest.mark.parametrize("build", [PolychotomyPool, LearnedMetric, MetricClassifier, BoostedTrees])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_matrix, csr_matrix
 from sklearn.datasets import make_classification
+from sklearn.model_selection import PredefinedSplit
 
 import polychotomy as pc
 from polychotomy.tuning.sample import Given, search_rows
@@ -52,14 +53,40 @@ def test_the_sample_can_be_smaller_and_is_searched_exactly():
         search(machine).set_params(max_rows=1.5).fit(X, Y)
 
 
-def test_few_rows_and_given_folds_are_searched_whole():
+def test_few_rows_and_splitters_are_searched_whole(monkeypatch):
+    monkeypatch.setattr("polychotomy.machines.auto.EXACT_ROWS", 400)
     folds = [(np.arange(k, 400, 2), np.arange(1 - k, 400, 2)) for k in range(2)]
-    given = search(pc.SVM(landmarks="auto"), folds).fit(X, Y)
-    assert len(given.cv_results_["params"]) == 4
+    splitter = PredefinedSplit(np.arange(400) % 2)
+    given = search(pc.SVM(landmarks="auto"), splitter).fit(X, Y)
+    whole = search(pc.SVM(), folds[::-1]).fit(X, Y)
+    np.testing.assert_array_equal(given.cv_results_["cv_error"], whole.cv_results_["cv_error"])
     few = search(pc.SVM(landmarks="auto")).fit(X[:100], Y[:100])
     exact = search(pc.SVM()).fit(X[:100], Y[:100])
     np.testing.assert_array_equal(few.cv_results_["cv_error"], exact.cv_results_["cv_error"])
     np.testing.assert_array_equal(few.decision_function(X), exact.decision_function(X))
+
+
+def test_listed_folds_are_those_of_the_rows_of_the_sample():
+    groups = np.arange(400) // 10 % 4
+    folds = [(np.flatnonzero(groups != k), np.flatnonzero(groups == k)) for k in range(4)]
+    found = search(pc.SVM(landmarks="auto"), folds).fit(X, Y)
+    rows = search_rows(Given(X, Y, None, {}))
+    left = [tuple(np.flatnonzero(np.isin(rows, part)) for part in pair) for pair in folds]
+    alone = search(pc.SVM(), left).fit(X[rows], Y[rows])
+    np.testing.assert_array_equal(found.cv_results_["cv_error"], alone.cv_results_["cv_error"])
+    whole = pc.PolychotomyClassifier(pc.SVM(landmarks="auto"), "one_vs_rest", cv=folds)
+    whole.set_params(**found.best_params_).fit(X, Y)
+    np.testing.assert_array_equal(found.decision_function(X), whole.decision_function(X))
+
+
+def test_folds_that_the_sample_cannot_train_are_searched_whole(monkeypatch):
+    monkeypatch.setattr("polychotomy.machines.auto.EXACT_ROWS", 400)
+    rows = search_rows(Given(X, Y, None, {}))
+    others = np.setdiff1d(np.arange(400), rows)
+    folds = [(others, rows), (rows, others)]
+    found = search(pc.SVM(landmarks="auto"), folds).fit(X, Y)
+    whole = search(pc.SVM(), folds).fit(X, Y)
+    np.testing.assert_array_equal(found.cv_results_["cv_error"], whole.cv_results_["cv_error"])
 
 
 def test_the_sample_has_all_classes_and_does_not_depend_on_the_order():

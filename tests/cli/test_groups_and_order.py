@@ -10,6 +10,7 @@ from commands import Commands
 from polychotomy import load
 from polychotomy.compare import Conditions, fit_method
 from polychotomy.compare._encoding import fit_encoded
+from polychotomy.compare._held_out_by_group import fit_held_out_by_group
 
 N = 240
 
@@ -127,6 +128,19 @@ def test_held_out_rows_are_of_other_groups(commands, options, method):
     nll = -np.log(held.p[np.arange(240), held.y]).mean()
     assert len(held.y) == 240
     assert nll > 0.6
+
+
+def test_rows_of_weight_0_are_not_learned_from_where_groups_are_held_out():
+    frame, groups = rows(), np.arange(N) % 5
+    weights = np.where((frame["kind"] == "blue") & (groups > 0), 0.0, 1.0)
+    held = fit_held_out_by_group(
+        *("logistic", frame[["a", "b"]], frame["kind"].to_numpy(), "scale", groups, None),
+        sample_weight=weights,
+    ).held_out()
+    assert len(held.y) == np.count_nonzero(weights)
+    # Outside their own group, the rows of the class have the weight 0.
+    np.testing.assert_array_equal(held.p[held.y == 0, 0], 0.0)
+    np.testing.assert_allclose(held.p.sum(axis=1), 1.0)
 
 
 def encoded_by_class(n_rows):

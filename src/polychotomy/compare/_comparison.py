@@ -15,7 +15,7 @@ from ..plots import ReliabilityCurves, reliability_curves
 from ._candidates import BASELINE, Candidate
 from ._judging import HeldOut, Level
 from ._per_class import class_figures, recalibrated, worst_confusions
-from ._ranking import FIGURES, MARGIN, alike_groups, ranked, upper_bound
+from ._ranking import FEW_SPLITS, FIGURES, MARGIN, alike_groups, ranked, within
 
 POOL = "POOL"
 # The classes whose figures a model file keeps.
@@ -166,11 +166,18 @@ class MethodComparison:
         best = float(np.nanmin(list(figures.values()))) if figures else np.nan
         return max(0.0, MARGIN * (base - best)) if base > best else 0.0
 
+    @property
+    def few_splits(self) -> bool:
+        """Whether the splits are too few to call a method as good as another."""
+        return self.n_splits < FEW_SPLITS
+
     def is_as_good(self, name: str, other: str) -> bool:
-        """Whether a method is behind another by less than the margin, with 95 % confidence."""
+        """Whether a method is behind another by less than the margin, with 95 % confidence.
+
+        On fewer than five splits, none is.
+        """
         judged = self.figures(self.criterion)
-        bound = upper_bound(judged[name] - judged[other], self.test_to_train)
-        return bool(bound <= self.margin)
+        return within(judged[name] - judged[other], self.test_to_train, self.margin)
 
     @property
     def worth(self) -> str:

@@ -78,6 +78,9 @@ def fit_held_out_by_group(
     numbers = np.searchsorted(model.classes_, given)
     p = np.zeros((len(given), len(model.classes_)))
     for train, test in grouped_folds(numbers, together, FOLDS, random_state) or ():
+        if weights is not None:
+            # Rows of weight 0 may be the only ones of a class there.
+            train = train[weights[train] > 0.0]
         own = together[train]
         apart = grouped_folds(numbers[train], own, FOLDS, random_state) is not None
         part = fit_method(

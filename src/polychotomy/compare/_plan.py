@@ -129,7 +129,7 @@ class Plan:
         for split in range(1, self.n_splits):
             # The slow ones first, so that no worker waits for them at the end.
             for group in sorted(groups, key=lambda group: -self.record.cost(group, level)):
-                if len(reached) > 1 and split == 1 and self._came_too_late(groups, level):
+                if len(reached) > 1 and split == 1 and self._came_too_late(*reached[-2:]):
                     yield from self._more_splits(reached[:-1])
                     return
                 self._drop_slow(groups, level)
@@ -154,10 +154,13 @@ class Plan:
             return False
         return left < (1.0 - ALL_PARTS_SHARE) * begun
 
-    def _came_too_late(self, groups: Sequence[Group], level: Level) -> bool:
-        """Whether fewer than two methods have finished, and no other will."""
+    def _came_too_late(
+        self, before: tuple[Level, Sequence[Group]], last: tuple[Level, Sequence[Group]]
+    ) -> bool:
+        """Whether fewer than two methods have finished, no other will, and more had before."""
+        level, groups = last
         done = sum(self.record.is_done(group, level) for group in groups)
-        return not self.record.runs_at(level) and done < min(2, len(self.groups))
+        return not self.record.runs_at(level) and done < min(2, len(before[1]))
 
     def _drop_slow(self, groups: Sequence[Group], level: Level) -> None:
         """Skip the slowest groups until the others have time for the fewest splits."""

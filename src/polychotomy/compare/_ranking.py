@@ -36,6 +36,9 @@ FIGURES = ("error", "nll", "brier")
 # gains over the baseline.
 MARGIN = 0.02
 CONFIDENCE = 0.95
+# On fewer splits no method is called as good as another: differences that happen to agree on two
+# splits have a small standard error.
+FEW_SPLITS = 5
 
 
 def ranked(comparison: MethodComparison) -> list[dict[str, Any]]:
@@ -135,7 +138,7 @@ def _tests(
 def _verdict(row: Mapping[str, Any], differences: FloatArray, comparison: MethodComparison) -> str:
     if row["distinguishable"]:
         return "behind"
-    if upper_bound(differences, comparison.test_to_train) <= comparison.margin:
+    if within(differences, comparison.test_to_train, comparison.margin):
         return "as good"
     return "cannot tell"
 
@@ -166,6 +169,36 @@ def upper_bound(differences: FloatArray, test_to_train: float) -> float:
     if np.isnan(spread):
         return float("nan")
     return float(differences.mean() + stats.t.ppf(CONFIDENCE, len(differences) - 1) * spread)
+
+
+def within(differences: FloatArray, test_to_train: float, margin: float) -> bool:
+    """Whether a method is behind another by less than a margin, as far as the splits can tell.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_splits,)
+        The differences on every split.
+    test_to_train : float
+        Test rows over training rows.
+    margin : float
+        The margin.
+
+    Returns
+    -------
+    within : bool
+        False for fewer than 5 splits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polychotomy.compare._ranking import within
+    >>> within(np.array([0.0, 0.01, 0.0, 0.01, 0.0]), 1 / 3, 0.02)
+    True
+    >>> within(np.array([0.01, 0.01]), 1 / 3, 0.02)
+    False
+    """
+    enough = len(differences) >= FEW_SPLITS
+    return enough and bool(upper_bound(differences, test_to_train) <= margin)
 
 
 def _p_value(first: FloatArray, second: FloatArray, ratio: float) -> float:

@@ -26,16 +26,14 @@ def training_time(record: Record, groups: Sequence[Group], clock: Clock, rows: i
 def _expected(record: Record, groups: Sequence[Group], rows: int) -> float:
     """Return how long the best method may take, with caution; 0 if too little is known."""
     tuned = [level for level in record.found if level.tuned]
-    if not tuned:
-        return 0.0
-    level = max(tuned, key=lambda level: level.rows)
-    able = [
-        group
-        for group in groups
-        if record.is_done(group, level) and any(one.storable for one in group)
-    ]
-    # The first one alone is not likely to be trained, and took time to begin.
-    if not able or len(able) < min(2, len(groups)):
-        return 0.0
-    best = min(able, key=lambda group: record.nll_of(group, level))
-    return TRAINING_CAUTION * record.expected(best, level, rows)
+    for level in sorted(tuned, key=lambda level: level.rows, reverse=True):
+        able = [
+            group
+            for group in groups
+            if record.is_done(group, level) and any(one.storable for one in group)
+        ]
+        # The first one alone is not likely to be trained, and took time to begin.
+        if able and len(able) >= min(2, len(groups)):
+            best = min(able, key=lambda group: record.nll_of(group, level))
+            return TRAINING_CAUTION * record.expected(best, level, rows)
+    return 0.0

@@ -11,6 +11,7 @@ run; their names are in `UNTRIED`, and their descriptions say so.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.util import find_spec
@@ -34,7 +35,7 @@ PACKAGES = {
     "tabicl": ("tabicl", "tabicl"),
 }
 TEMPERED = "_tempered"
-UNTRIED = ("realmlp", "tabpfn", "tabicl")
+UNTRIED = ("tabpfn", "tabicl")
 
 
 def rivals() -> tuple[Peer, ...]:
@@ -130,9 +131,22 @@ def _stop_xgboost(
 
 
 def _realmlp(conditions: Conditions) -> Any:
+    # As its authors advise where probabilities count: the epoch by cross-entropy, smooth no labels.
     return import_module("pytabkit").RealMLP_TD_Classifier(
-        random_state=conditions.random_state, n_threads=1, device="cpu"
+        val_metric_name="cross_entropy",
+        use_ls=False,
+        random_state=conditions.random_state,
+        n_threads=1,
+        device="cpu",
     )
+
+
+def _stop_realmlp(
+    model: Any, X: FloatArray, y: IntArray, held_X: FloatArray, held_y: IntArray
+) -> Any:
+    # Its trainer tells the log about hardware and epochs, once for every model.
+    logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
+    return model.fit(X, y, X_val=held_X, y_val=held_y)
 
 
 def _tabpfn(conditions: Conditions) -> Any:
@@ -147,7 +161,7 @@ _RIVALS: dict[str, tuple[str, float, Callable[[Conditions], Any], Stopping | Non
     "catboost": ("CatBoost, bagged, stopped early", 60.0, _catboost, _stop_catboost),
     "lightgbm": ("LightGBM, bagged, stopped early", 20.0, _lightgbm, _stop_lightgbm),
     "xgboost": ("XGBoost, bagged, stopped early", 20.0, _xgboost, _stop_xgboost),
-    "realmlp": ("RealMLP, bagged", 200.0, _realmlp, None),
+    "realmlp": ("RealMLP, bagged, stopped early", 200.0, _realmlp, _stop_realmlp),
     "tabpfn": ("TabPFN, bagged", 200.0, _tabpfn, None),
     "tabicl": ("TabICL, bagged", 200.0, _tabicl, None),
 }

@@ -169,7 +169,7 @@ def _uncertainty(comparison: MethodComparison, rows: list[dict[str, Any]]) -> li
         return ["No other method was judged with it, so that nothing says that it is a good one."]
     if comparison.n_splits < 2:
         return ["With one split the uncertainty of the ranking is unknown."]
-    few = f" ({comparison.n_splits} splits are few)" if comparison.n_splits < 5 else ""
+    few = f" ({comparison.n_splits} splits are few)" if comparison.few_splits else ""
     sentences = []
     for verdict, words in (
         ("as good", f"As good as {rows[0]['method']}, within {comparison.margin:.4f}: "),

@@ -19,7 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ..core.checks import for_all_classes, probability_array
 from ..core.threads import single_threaded_blas
 from ..core.types import FloatArray, IntArray
-from ..pipe.folds import Splits, listed_once
+from ..pipe.folds import Splits, folds_among, listed_once
 from .metric import LearnedMetric
 from .metric_classifier import MetricClassifier
 
@@ -163,13 +163,6 @@ def _reads_classes(one: Any) -> bool:
         return not isinstance(one, VarianceThreshold)
     predicts = is_classifier(one) or is_regressor(one)
     return predicts or isinstance(one, PLSSVD) or bool(get_tags(one).target_tags.required)
-
-
-def folds_among(splits: Splits, rows: IntArray) -> Splits:
-    """Return folds of some of the rows, as places among these; none if one could not be trained."""
-    places = [[np.flatnonzero(np.isin(rows, part)) for part in pair] for pair in splits]
-    found = [(train, test) for train, test in places if len(test)]
-    return found if all(len(train) for train, _ in found) else []
 
 
 def leaves_one_out(estimator: Any) -> bool:

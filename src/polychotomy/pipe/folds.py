@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from numbers import Integral
+from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
@@ -148,13 +149,14 @@ def list_folds(cv: Any, X: Any, y: Any, split_params: Mapping[str, Any] | None =
     some hold a value for every row, as `PredefinedSplit` does.
     """
     # Texts have `split`, too.
-    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
-        raise ValueError(
-            "cv must be a number of folds, a splitter, or pairs of training and test rows; got "
-            f"cv={cv!r}."
-        )
-    if not hasattr(cv, "split"):
-        return list(cv)
+    if isinstance(cv, str) or not hasattr(cv, "split"):
+        pairs = list(cv) if isinstance(cv, Iterable) else [cv]
+        if not all(hasattr(pair, "__len__") and len(pair) == 2 for pair in pairs):
+            raise ValueError(
+                "cv must be a number of folds, a splitter, or pairs of training and test rows; got "
+                f"cv={shortened(cv)}."
+            )
+        return pairs
     try:
         with warnings.catch_warnings():
             # Small classes are no problem of the pipe; numbers of folds warn about them by name.
@@ -167,6 +169,13 @@ def list_folds(cv: Any, X: Any, y: Any, split_params: Mapping[str, Any] | None =
             f"{type(cv).__name__} needs groups, which it did not get. Give its folds instead: "
             "cv=list(splitter.split(X, y, groups))."
         ) from error
+
+
+def folds_among(splits: Iterable[Any], rows: IntArray) -> Splits:
+    """Return folds of some of the rows, as places among these; none if one could not be trained."""
+    places = [[np.flatnonzero(np.isin(rows, part)) for part in pair] for pair in splits]
+    found = [(train, test) for train, test in places if len(test)]
+    return found if all(len(train) for train, _ in found) else []
 
 
 def listed_once(cv: Any, X: Any, y: Any) -> Any:
@@ -217,4 +226,8 @@ def _check_partition(pairs: Splits, rows: IntArray) -> None:
         raise ValueError(
             "cv must test every row exactly once, so that each has one out-of-fold score; use a "
             "partition such as StratifiedKFold."
+        )
+    if any(not len(train) or np.isin(test, train).any() for train, test in pairs):
+        raise ValueError(
+            "cv must give every fold rows of positive weight to train on, and none that it tests."
         )

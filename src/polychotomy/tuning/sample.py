@@ -16,6 +16,7 @@ from ..core.rows import AnyRows
 from ..core.types import IntArray
 from ..machines.kernel_machine import KernelMachine
 from ..pipe.classifier import PolychotomyClassifier
+from ..pipe.folds import folds_among, list_folds
 
 # A search takes at most this many rows, but at least these of every class.
 SEARCH_ROWS, ROWS_A_CLASS = 5_000, 20
@@ -64,7 +65,10 @@ class Given:
 
 
 def searches_a_sample(classifier: PolychotomyClassifier, y: Any, most: int | None = None) -> bool:
-    """Whether a search takes a sample: ``landmarks="auto"``, many rows, and folds by number."""
+    """Whether a search takes a sample: ``landmarks="auto"``, many rows, folds by number or listed.
+
+    Note: a splitter may need what a sample does not have, such as the groups of all rows.
+    """
     machine = classifier.machine
     return (
         hasattr(y, "__len__")
@@ -72,7 +76,7 @@ def searches_a_sample(classifier: PolychotomyClassifier, y: Any, most: int | Non
         and np.size(y) == len(y)
         and isinstance(machine, KernelMachine)
         and isinstance(machine.landmarks, str)
-        and isinstance(classifier.cv, Integral)
+        and isinstance(classifier.cv, Integral | list)
         and not (isinstance(machine.kernel, str) and machine.kernel == "precomputed")
     )
 
@@ -108,6 +112,14 @@ def search_rows(given: Given, seed: int = 0, most: int | None = None) -> IntArra
     for number in range(len(classes)):
         chosen[order[own == number][:ROWS_A_CLASS]] = True
     return np.flatnonzero(chosen)
+
+
+def folds_of_sample(cv: Any, rows: IntArray) -> Any:
+    """Return the folds of a sample: a number as it is, of a list what is left of its folds.
+
+    None if too few rows are left of a fold to train without it.
+    """
+    return (folds_among(list_folds(cv, None, None), rows) or None) if isinstance(cv, list) else cv
 
 
 def for_search(classifier: PolychotomyClassifier, n_rows: int) -> PolychotomyClassifier:

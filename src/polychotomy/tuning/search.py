@@ -54,7 +54,8 @@ class TwoStepSearchCV(TakesCallbacks, ClassifierMixin, MetaEstimatorMixin, Takes
     decoder that has seen it.
 
     A kernel machine with ``landmarks="auto"`` is searched on a sample of 5,000 rows (or
-    `max_rows`), if there are more and `cv` is a number, and then fitted on all rows.
+    `max_rows`), if there are more, and then fitted on all rows. `cv` must be a number for that, or
+    a list of folds, of which the rows of the sample remain.
 
     Parameters
     ----------

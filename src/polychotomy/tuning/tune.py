@@ -22,7 +22,7 @@ from ..pipe.parts import resolve_machine
 from ..pipe.session import start
 from .grid import DECADES, Cell, Grid, coarse_grid, fine_factors, fine_grid
 from .parts import CellScore, Method
-from .sample import Given, for_search, search_rows, searches_a_sample
+from .sample import Given, folds_of_sample, for_search, search_rows, searches_a_sample
 from .steps import Search, Step, run_elsewhere, run_here
 from .sweep import Sweep, group
 from .ties import RULES, Candidates, choose
@@ -101,11 +101,14 @@ def tune(
         grid = _coarse(plan.coarse, classifier)
         most = plan.max_rows
         own, sampled = given, bool(grid.names) and searches_a_sample(classifier, y, most)
-        if sampled:
-            if few is None:
-                given = given.checked()
-                few = given.of_rows(search_rows(given, most=most))
-            own, classifier = few, for_search(classifier, len(few.y))
+        if sampled and few is None:
+            given = given.checked()
+            rows = search_rows(given, most=most)
+            few = given.of_rows(rows)
+        folds = folds_of_sample(classifier.cv, rows) if sampled else None
+        sampled = folds is not None
+        if few is not None and sampled:
+            own, classifier = few, for_search(classifier, len(few.y)).set_params(cv=folds)
         session = start(classifier, own.X, own.y, own.sample_weight, own.fit_params)
         groups.setdefault((grid, sampled), []).append(Method(name, classifier, session, ties))
     splits: dict[bool, Splits] = {}
