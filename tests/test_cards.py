@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 from sklearn.datasets import load_iris
 
 from polychotomy.cli.cards import _text
@@ -10,6 +11,7 @@ from polychotomy.compare import (
     class_figures,
     compare_methods,
     html_card,
+    html_report,
     worst_confusions,
 )
 
@@ -64,3 +66,19 @@ def test_the_figures_are_those_of_the_method_in_the_file():
     assert "With fewer rows" in page
     for name in ("MWV_SVM", "logistic"):
         assert candidates()[name].title in page
+
+
+def test_a_method_that_was_judged_less_thoroughly_is_not_alone():
+    """It is compared with that of the ranking, and what was not tuned is not said to have been."""
+    X, y = load_iris(return_X_y=True)
+    found = compare_methods(X[::2], y[::2], ["PWC_PSVM", "logistic"], n_splits=2)
+    runs = dict(found.held_out)
+    good = [replace(one, tuned=False) for one in runs.pop("logistic")[:1]]
+    flat = [replace(one, p=np.full_like(one.p, 1 / 3)) for one in runs.pop("PWC_PSVM")]
+    few = replace(found, held_out={"PWC_PSVM": flat, **runs}, others={"logistic": good})
+    assert few.recommended == "logistic"
+    assert "less than that of PWC_PSVM on the same rows" in few.reasons[0]
+    assert "No other method was judged" not in " ".join(few.reasons)
+    tuned = "every method was tuned inside each training part"
+    assert f"{tuned}, unless the table says otherwise." in html_report(few, "iris", until=0.0)
+    assert f"{tuned}. Methods" in html_report(found, "iris", until=0.0)
