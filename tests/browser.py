@@ -107,6 +107,15 @@ class Browser:
             self._wait(lambda found: found.get("method") == "Page.loadEventFired")
         self._events.clear()
 
+    def press(self, key):
+        """Press a key, as a user of the keyboard does."""
+        codes = {"Tab": 9, "Enter": 13, " ": 32}
+        text = {"Enter": "\r", " ": " "}.get(key)
+        same = {"key": key, "windowsVirtualKeyCode": codes[key]}
+        down = {"type": "keyDown", "text": text} if text else {"type": "rawKeyDown"}
+        self.call("Input.dispatchKeyEvent", **same, **down)
+        self.call("Input.dispatchKeyEvent", **same, type="keyUp")
+
     def evaluate(self, expression):
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in answer, answer

@@ -2,8 +2,10 @@
 
 import io
 import pickle
+import re
 import sys
 import time
+import tracemalloc
 import warnings
 from dataclasses import replace
 
@@ -39,6 +41,7 @@ from polychotomy.compare._notes import note_of
 from polychotomy.compare._peers import Conditions
 from polychotomy.compare._report import MOST_PANELS, _panels_left
 from polychotomy.compare._schedule import Schedule
+from polychotomy.compare._sections import SIDE, _class_rows, _map
 from polychotomy.compare._sizes import sizes
 from polychotomy.compare._splits import periods, rounds, stratified_order
 from polychotomy.core.progress import work_progress
@@ -588,6 +591,22 @@ def test_importance_and_slices_find_the_column():
     for sentence in (left_out, "There was no time to draw the ranking: allow more with --time."):
         assert sentence in brief
         assert sentence not in page
+    assert "Nowhere in particular" not in page
+    same = pandas.DataFrame({"same": np.zeros(300)})
+    assert "Nowhere in particular" in html_report(found, "made", X=same)
+    once = compare_methods(
+        table.X,
+        table.y,
+        ["logistic"],
+        n_splits=1,
+        preprocessor=table.schema.preprocessor(),
+        importance=True,
+    )
+    # Two shuffles of one split would leave everything open, from far below 0 to far above.
+    signal = once.importance[0]
+    assert signal["column"] == "signal"
+    assert signal["upper"] - signal["lower"] < signal["importance"]
+    assert "would change: this needs a second split." in html_report(once, "made", X=table.X)
     assert len(brief) < len(page)
     for section in ("classes", "inputs", "curve", "slices"):
         assert f'<section id="{section}">' in page
@@ -714,3 +733,53 @@ def test_many_pairs_are_searched_on_fewer_rows():
     svm, logistic = choose(["PSVC", "logistic"])
     assert [svm.tuned_rows(n) for n in (3, 28, 100)] == [4000, 4000, (1 << 23) // 4950]
     assert logistic.tuned_rows(100) == 16_000
+
+
+def test_slices_of_missing_fields_are_not_those_of_a_category():
+    """A category may be called nan; and long texts take no more memory than they need."""
+    y, rows = np.zeros(200, dtype=int), np.arange(200)
+    predicted = (rows < 60).astype(int)
+    values = np.array(["nan", "a", "b"], dtype=object)[rows % 3]
+    values[:40] = np.nan
+    values[60:80] = None
+
+    class Judged:
+        def pooled(self, name=None):
+            return rows, predicted, None
+
+    found = Judged()
+    found.y = y
+    frame = pandas.DataFrame({"colour": values, "text": ["x" * 400_000] + ["word"] * 199})
+    tracemalloc.start()
+    worst = slices(found, frame)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [(one["where"], one["rows"]) for one in worst] == [("missing", 60)]
+    assert most < 10_000_000
+
+
+def test_the_map_of_hundreds_of_classes_can_be_seen():
+    """Every pair has a square that is wide enough for the pointer, and inside of the frame."""
+
+    class Counted:
+        per_class = tuple({"class": k} for k in range(300))
+
+        def confusion(self):
+            counts = np.eye(300, dtype=int)
+            counts[0, 299] = counts[299, 298] = 1
+            return counts
+
+    labels = [f"k{k}" for k in range(300)]
+    # The list of the worst confusions has few of so many classes; the table has that of each.
+    taken = [row["taken_for"] for row in _class_rows(Counted(), labels)]
+    assert (taken[0], taken[1], taken[299]) == ("k299 (1)", "", "k298 (1)")
+    drawn = _map(Counted(), labels)
+    found = re.findall(r'class="(\w+)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"', drawn)
+    assert len(found) == 302
+    kinds, x, y, width = zip(*found, strict=True)
+    places = np.array([x, y, width], dtype=float)
+    assert places[2].min() >= 5.0
+    assert (places[:2] + places[2]).max() <= SIDE
+    # Confusions beside the diagonal are not covered by it.
+    assert kinds[-2:] == ("wrong", "wrong")
+    assert "k299 predicted as k298: 1 test row<" in drawn

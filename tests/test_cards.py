@@ -2,10 +2,18 @@
 
 from dataclasses import replace
 
+import numpy as np
 from sklearn.datasets import load_iris
 
 from polychotomy.cli.cards import _text
-from polychotomy.compare import compare_methods, html_card
+from polychotomy.compare import (
+    candidates,
+    class_figures,
+    compare_methods,
+    html_card,
+    html_report,
+    worst_confusions,
+)
 
 
 def described(found, method):
@@ -25,6 +33,11 @@ def test_they_say_how_the_kept_method_was_judged_and_not_the_others():
     assert f"not seen ({words}):" in _text(facts)
     assert f"not seen: {words}." in html_card(facts)
 
+    less = {**facts, "trained_rows": 20}
+    own = f"{words}; trained on 38 rows there, and on 20 in the file, so that it is less good"
+    assert f"not seen ({own}):" in _text(less)
+    assert f"not seen: {own}." in html_card(less)
+
     (first, *_), both = found.held_out["PWC_PSVM"], dict(found.held_out)
     del both["PWC_PSVM"]
     few = replace(found, held_out=both, others={"PWC_PSVM": [replace(first, train_rows=20)]})
@@ -32,3 +45,40 @@ def test_they_say_how_the_kept_method_was_judged_and_not_the_others():
     own = f"trained on 20 rows, 1 split; other methods: {words}"
     assert f"not seen ({own}):" in _text(facts)
     assert f"not seen: {own}." in html_card(facts)
+
+
+def test_the_figures_are_those_of_the_method_in_the_file():
+    """If there was no time for the best method on all rows, another one is in the file."""
+    X, y = load_iris(return_X_y=True)
+    found = compare_methods(X[::2], y[::2], ["MWV_SVM", "logistic"], n_splits=3, importance=True)
+    other = next(name for name in ("MWV_SVM", "logistic") if name != found.recommended)
+    assert found.per_class != class_figures(found, other)
+    kept = found.summary(other)
+    assert kept["per_class"] == class_figures(found, other)
+    assert kept["worst_confusions"] == worst_confusions(found, name=other)
+    assert kept["importance"] is None
+    assert {point["method"] for point in kept["learning_curve"]} == {other}
+    own = found.summary()
+    assert own["per_class"] == found.per_class
+    assert own["calibration"] == found.recalibrated
+    page = html_card({**described(found, found.recommended), "comparison": own})
+    assert f"{own['calibration']['after']:.4f} after tempering" in page
+    assert "With fewer rows" in page
+    for name in ("MWV_SVM", "logistic"):
+        assert candidates()[name].title in page
+
+
+def test_a_method_that_was_judged_less_thoroughly_is_not_alone():
+    """It is compared with that of the ranking, and what was not tuned is not said to have been."""
+    X, y = load_iris(return_X_y=True)
+    found = compare_methods(X[::2], y[::2], ["PWC_PSVM", "logistic"], n_splits=2)
+    runs = dict(found.held_out)
+    good = [replace(one, tuned=False) for one in runs.pop("logistic")[:1]]
+    flat = [replace(one, p=np.full_like(one.p, 1 / 3)) for one in runs.pop("PWC_PSVM")]
+    few = replace(found, held_out={"PWC_PSVM": flat, **runs}, others={"logistic": good})
+    assert few.recommended == "logistic"
+    assert "less than that of PWC_PSVM on the same rows" in few.reasons[0]
+    assert "No other method was judged" not in " ".join(few.reasons)
+    tuned = "every method was tuned inside each training part"
+    assert f"{tuned}, unless the table says otherwise." in html_report(few, "iris", until=0.0)
+    assert f"{tuned}. Methods" in html_report(found, "iris", until=0.0)

@@ -32,6 +32,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import polychotomy as pc
 from configurations import CONFIGURATIONS, logistic, name_of
+from polychotomy.pipe.folds import check_number
 
 
 @pytest.fixture(scope="module")
@@ -471,6 +472,12 @@ def test_a_class_with_fewer_rows_than_folds_is_named_and_works():
         p = clf.predict_proba(X)
         assert np.isfinite(p).all()
         assert p.shape == (120, 3)
+
+
+def test_a_warning_names_a_few_of_many_small_classes():
+    words = "^Classes 'k0', 'k1', 'k2', 'k3', 'k4', 'k5' and 34 more have fewer rows than the 5"
+    with pytest.warns(UserWarning, match=words):
+        check_number(5, np.full(40, 2), np.array([f"k{k}" for k in range(40)]))
 
 
 def test_classes_of_one_row_each():

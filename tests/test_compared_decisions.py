@@ -1,5 +1,7 @@
 """Methods ranked by what their decisions come to, against plain loops over the test rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from sklearn.datasets import load_wine
 
 from polychotomy.compare import compare_methods, compared_decisions
 from polychotomy.compare._decision_section import decision_section
-from polychotomy.decisions import risk_coverage, set_report
+from polychotomy.decisions import SetReport, risk_coverage, set_report
 
 COSTS = [[0, 1, 1, 0.3], [5, 0, 1, 0.3], [9, 1, 0, 0.3]]
 ACTIONS = ("a", "b", "c", "ask")
@@ -64,6 +66,21 @@ def test_text_json_and_page(found):
     assert section["chart"].startswith("<svg")
     assert len(section["lines"]) == 2
     assert section["sets"]["classes"][0][0] == "0"
+
+
+def test_sets_of_many_classes_are_summed_up(found):
+    from markupsafe import Markup
+
+    decided = compared_decisions(found, sets=0.9)
+    assert decision_section(decided, Markup)["goal"] == "90 %"
+    sizes = np.zeros(41, dtype=int)
+    sizes[[1, 10, 11, 40]] = 20, 10, 6, 4
+    covered = np.linspace(1.0, 0.2, 40)
+    many = SetReport(np.arange(40), np.ones(40, int), 0.6, covered, 8.0, np.full(40, 8.0), sizes)
+    shown = decision_section(replace(decided, sets=many), Markup)["sets"]
+    assert shown["sizes"] == [("1", "50.0%"), ("10", "25.0%"), ("more than 10", "25.0%")]
+    assert [line[0] for line in shown["classes"]] == [str(k) for k in range(10, 40)]
+    assert shown["left_of"] == 40
 
 
 def test_bad_input(found):

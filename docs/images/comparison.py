@@ -14,7 +14,7 @@ from html import escape, unescape
 from pathlib import Path
 
 WIDTH, RANKING, MARGIN, GAP = 900, 600, 24, 14
-COLOURS = "blue: not distinguishable from the best, red: behind it"
+COLOURS = "blue: best, or as good; empty: cannot tell; red: behind"
 STYLE = """
 svg { --text: #1d2226; --quiet: #566069; --ground: #fdfdfc; --accent: #a9cdf0; --bar: #b3261e;
   color: var(--text); font-family: system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }

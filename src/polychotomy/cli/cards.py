@@ -89,6 +89,7 @@ def _described(path: str) -> dict[str, Any]:
         "title": known[name].title if name in known else name,
         "data": str(about.get("data", "")),
         "rows": about.get("rows"),
+        "trained_rows": about.get("trained_rows"),
         "classes": list(header.get("classes") or []),
         "target": schema.target,
         "columns": [{"name": one.name, "kind": one.kind} for one in schema.columns],
@@ -123,7 +124,7 @@ def _decided(kept: Any) -> list[str]:
 
 
 def _text(found: dict[str, Any]) -> str:
-    from ..compare._card import how_judged
+    from ..compare._card import fewer_rows, how_judged
 
     classes = [str(label) for label in found["classes"]]
     some = ", ".join(classes[:MOST_LINES]) + (", ..." if len(classes) > MOST_LINES else "")
@@ -143,7 +144,7 @@ def _text(found: dict[str, Any]) -> str:
         return "\n".join(
             [*lines, "", "It was not compared with others: polychotomy compare does that."]
         )
-    judged = how_judged(comparison, found["method"])
+    judged = how_judged(comparison, found["method"]) + fewer_rows(found)
     lines += ["", f"Judged on rows it had not seen ({judged}):"]
     rows = [row for row in comparison["ranking"] if row["method"] == found["method"]]
     for row in rows[:1]:

@@ -52,7 +52,7 @@ from ._time import PAGE, RANKING, charts_until, command_clock, process_start
 
 if TYPE_CHECKING:
     from ..compare import ComparedDecisions, MethodComparison
-    from ..tables import TableSchema
+    from ..tables import Table
 
 Time = Annotated[
     str,
@@ -286,10 +286,14 @@ def n_processes(jobs: int | None) -> int:
 
 def _numbered(found: MethodComparison, loaded: Loaded) -> dict[str, Any]:
     """Return the comparison for JSON, with rows numbered as in the file."""
+    from ..compare import slices
+
     result = found.to_dict()
     for row in result["doubtful"]:
         row["row"] = int(_rows(found, loaded)[row["row"]])
-    return {"data": loaded.title, **result, "data_notes": list(loaded.table.notes)}
+    worst = slices(found, shown_inputs(found, loaded.table))
+    notes = list(loaded.table.notes)
+    return {"data": loaded.title, **result, "slices": worst, "data_notes": notes}
 
 
 def _rows(found: MethodComparison, loaded: Loaded) -> Any:
@@ -314,7 +318,7 @@ def _write_page(
     page = html_report(
         found,
         loaded.title,
-        X=_with_dates(table.X if found.kept is None else table.X.iloc[found.kept], table.schema),
+        X=shown_inputs(found, table),
         rows=_rows(found, loaded),
         commands=commands,
         code=_code(found, loaded),
@@ -344,14 +348,15 @@ def _no_time_for(found: MethodComparison) -> list[str]:
     return [f"There was no time to {words}: allow more with --time."] if lacking else []
 
 
-def _with_dates(X: Any, schema: TableSchema) -> Any:
-    """Return inputs for people, with dates and times in place of the seconds that methods get."""
+def shown_inputs(found: MethodComparison, table: Table) -> Any:
+    """Return the compared rows for people, with dates and times in place of seconds."""
     import numpy as np
 
     from ..tables._dates import has_day
 
     changed = {}
-    for column in schema.columns:
+    X = table.X if found.kept is None else table.X.iloc[found.kept]
+    for column in table.schema.columns:
         if column.kind == "date":
             seconds = X[column.name].to_numpy(dtype=np.float64)
             known = ~np.isnan(seconds)

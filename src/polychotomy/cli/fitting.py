@@ -41,7 +41,7 @@ from ._decisions import (
 )
 from ._streaming import Fitted, fit_streamed, is_large
 from ._time import MODEL, command_clock
-from .comparisons import Rare, n_processes, prepare_workers
+from .comparisons import Rare, n_processes, prepare_workers, shown_inputs
 
 if TYPE_CHECKING:
     from ..compare import MethodComparison
@@ -173,15 +173,20 @@ def fit(
         trained_rows=trained.rows,
         said=trained.said,
     )
-    _write(output, fitted, wanted, seed, as_json, None if found is None else _kept_figures(found))
+    comparison = None if found is None else _summary(found, table, trained.name)
+    _write(output, fitted, wanted, seed, as_json, comparison)
 
 
-def _kept_figures(found: MethodComparison) -> dict[str, Any]:
-    """Return the figures of a comparison that the model file keeps."""
+def _summary(found: MethodComparison, table: Table, name: str) -> dict[str, Any]:
+    """Return the figures of a comparison that the model file keeps, for the method in it."""
+    from ..compare import slices
     from ..compare._words import for_fit
 
-    figures = found.summary()
-    return {**figures, "reasons": [for_fit(sentence) for sentence in figures["reasons"]]}
+    # If there was no time for the best method, its figures would say nothing about this one.
+    figures = found.summary(name)
+    worst = slices(found, shown_inputs(found, table), name=name)
+    reasons = [for_fit(sentence) for sentence in figures["reasons"]]
+    return {**figures, "reasons": reasons, "slices": worst}
 
 
 def _write(
@@ -243,7 +248,8 @@ def _compared(
     kept = [name for name in names if known[name].storable]
     others = [known[name].title for name in names if name not in kept]
     if others:
-        tell(f"not compared, because a model file cannot hold it: {'; '.join(others)}.")
+        what = "it" if len(others) == 1 else "them"
+        tell(f"not compared, because a model file cannot hold {what}: {'; '.join(others)}.")
     found = compare_methods(
         loaded.table.X,
         loaded.table.y,

@@ -409,7 +409,7 @@ def _rivals() -> Iterable[Candidate]:
         for peer in some:
             seconds = _peer_seconds(peer.times)
             yield Candidate(
-                *(peer.name, peer.words, family, family, True, peer.storable),
+                *(peer.name, peer.words, peer.source or family, family, True, peer.storable),
                 *(seconds, peer.make, None, peer.quick),
             )
 

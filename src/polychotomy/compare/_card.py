@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.words import counted
+from ._candidates import BASELINE, candidates
 from ._pages import environment
 
 
@@ -17,7 +18,7 @@ def html_card(facts: Mapping[str, Any]) -> str:
     facts : mapping
         What ``polychotomy show --json`` prints: "method", "title", "data", "rows", "classes",
         "target", "columns", "comparison" (None if there was none), and, if there is anything to
-        say, "training" (what there was no time for) and "decisions" (sentences).
+        say, "trained_rows", "training" (what there was no time for) and "decisions" (sentences).
 
     Returns
     -------
@@ -40,9 +41,41 @@ def html_card(facts: Mapping[str, Any]) -> str:
         shown.append(("written", str(facts["written"])[:10]))
     template, comparison = environment().get_template("card.html"), facts["comparison"]
     judged = "" if comparison is None else how_judged(comparison, facts["method"])
-    return str(
-        template.render(card=facts, facts=shown, comparison=comparison, judged=judged)
-    ).lstrip()
+    titles = {one.name: one.title for one in [*candidates().values(), BASELINE]}
+    judged += fewer_rows(facts)
+    values = {"card": facts, "facts": shown, "comparison": comparison, "judged": judged}
+    return str(template.render(**values, titles=titles)).lstrip()
+
+
+def fewer_rows(facts: Mapping[str, Any]) -> str:
+    """Say that the model in the file learned from fewer rows than where it was judged, if it did.
+
+    Parameters
+    ----------
+    facts : mapping
+        As for `html_card`, with "trained_rows".
+
+    Returns
+    -------
+    words : str
+        Empty, or what follows how it was judged.
+
+    Examples
+    --------
+    >>> from polychotomy.compare._card import fewer_rows
+    >>> ranking = [{"method": "LSL", "train_rows": 3000}]
+    >>> facts = {"method": "LSL", "trained_rows": 1500, "comparison": {"ranking": ranking}}
+    >>> fewer_rows(facts)
+    '; trained on 3,000 rows there, and on 1,500 in the file, so that it is less good'
+    >>> fewer_rows({**facts, "trained_rows": 4000})
+    ''
+    """
+    comparison, known = facts["comparison"], facts.get("trained_rows")
+    own = [row for row in (comparison or {}).get("ranking", ()) if row["method"] == facts["method"]]
+    if not own or known is None or known >= own[0]["train_rows"]:
+        return ""
+    rows = counted(own[0]["train_rows"], "row")
+    return f"; trained on {rows} there, and on {known:,} in the file, so that it is less good"
 
 
 def how_judged(comparison: Mapping[str, Any], method: str) -> str:

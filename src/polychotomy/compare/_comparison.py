@@ -368,11 +368,25 @@ class MethodComparison:
             for at in np.argsort(own, kind="stable")[:n_rows]
         ]
 
-    def summary(self) -> dict[str, Any]:
-        """Return what a model file keeps: the ranking, and the recommended method by class."""
+    def summary(self, name: str | None = None) -> dict[str, Any]:
+        """Return what a model file keeps: the ranking, and the figures of one method.
+
+        Parameters
+        ----------
+        name : str, default=None
+            The method that is kept, which need not be the recommended one.
+
+        Returns
+        -------
+        summary : dict
+            Values that JSON can hold. "importance" is None for a method that is not recommended.
+        """
+        name = self.recommended if name is None else name
+        own = name == self.recommended
         keys = ("method", *FIGURES, "calibration", "train_rows", "splits", "verdict", "extent")
         return {
             "recommended": self.recommended,
+            "described": name,
             "criterion": self.criterion,
             "protocol": self.protocol,
             "worth": self.worth,
@@ -380,10 +394,11 @@ class MethodComparison:
             "margin": self.margin,
             "reasons": self.reasons,
             "ranking": [{key: _plain_value(row.get(key)) for key in keys} for row in self.rows],
-            "per_class": self.per_class[:MOST_KEPT],
-            "worst_confusions": worst_confusions(self),
-            "calibration": self.recalibrated,
-            "importance": self.importance,
+            "per_class": (self.per_class if own else class_figures(self, name))[:MOST_KEPT],
+            "worst_confusions": worst_confusions(self, name=name),
+            "calibration": self.recalibrated if own else recalibrated(self, name),
+            "importance": self.importance if own else None,
+            "learning_curve": [_plain(one) for one in self.curve if one["method"] == name],
             "notes": self.notes,
         }
 

@@ -12,7 +12,14 @@ from ..plots.risk_coverage import RiskCoverageDisplay
 from ..plots.svg import page_style, svg_of
 from ._decisions import ComparedDecisions
 
-MOST_CURVES, MOST_POINTS, MOST_CLASSES = 5, 150, 30
+MOST_CURVES, MOST_POINTS, MOST_CLASSES, MOST_SIZES = 5, 150, 30, 10
+COLUMN_WORDS = {
+    "answered": "the share of rows that are answered",
+    "error": "the error among these",
+    "area": "the mean error over all shares of rows that could be answered",
+    "set size": "the mean number of classes in a set",
+    "covered": "the share of rows whose set has the true class",
+}
 
 
 def decision_section(decisions: ComparedDecisions, markup: Any) -> dict[str, Any]:
@@ -25,6 +32,10 @@ def decision_section(decisions: ComparedDecisions, markup: Any) -> dict[str, Any
         "recommended": decisions.recommended,
         "heads": heads,
         "lines": lines,
+        "explained": "; ".join(
+            f"{head}: {COLUMN_WORDS[head]}" for head in heads if head in COLUMN_WORDS
+        ),
+        "goal": None if decisions.coverage is None else f"{100 * decisions.coverage:g} %",
         "chart": markup(_chart(decisions)),
         "curve": _facts(decisions.curves[best]),
         "sets": None if decisions.sets is None else _sets(decisions.sets),
@@ -34,11 +45,16 @@ def decision_section(decisions: ComparedDecisions, markup: Any) -> dict[str, Any
 def _chart(decisions: ComparedDecisions) -> str:
     shown = {row["method"]: row["area"] for row in decisions.rows[:MOST_CURVES]}
     with page_style() as figure_of:
-        figure = figure_of(7.6, 3.2)
+        figure = figure_of(5.2, 3.8)
         curves = {
             printable(name): _thinned(decisions.curves[name], area) for name, area in shown.items()
         }
-        RiskCoverageDisplay(curves).plot(figure.subplots())
+        drawn = RiskCoverageDisplay(curves).plot(figure.subplots())
+        (ax,) = figure.axes
+        title = ax.get_legend().get_title().get_text()
+        # On a narrow screen, a legend at the side would leave no space for the curves.
+        place = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.2), "alignment": "left"}
+        ax.legend(handles=drawn.lines_.values(), title=title, ncols=2, frameon=False, **place)
         return svg_of(figure, "risk", "Error among answered rows by the share of rows answered")
 
 
@@ -60,23 +76,31 @@ def _facts(curve: RiskCoverage) -> list[tuple[str, str]]:
 
 def _sets(report: SetReport) -> dict[str, Any]:
     total = int(report.counts.sum())
+    tested = np.flatnonzero(report.counts)
+    # If there are too many, those that are covered least, in the order of the classes.
+    worst = tested[np.argsort(report.class_coverage[tested], kind="stable")][:MOST_CLASSES]
+    labels = report.classes.tolist()
     classes = [
-        (printable(label), str(count), f"{coverage:.1%}", f"{size:.2f}")
-        for label, count, coverage, size in zip(
-            report.classes.tolist(),
-            report.counts.tolist(),
-            report.class_coverage.tolist(),
-            report.class_sizes.tolist(),
-            strict=True,
+        (
+            printable(labels[k]),
+            str(report.counts[k]),
+            f"{report.class_coverage[k]:.1%}",
+            f"{report.class_sizes[k]:.2f}",
         )
+        for k in sorted(worst.tolist())
+    ]
+    sizes = [
+        (str(size), f"{count / total:.1%}")
+        for size, count in enumerate(report.sizes[: MOST_SIZES + 1])
         if count
     ]
+    more = int(report.sizes[MOST_SIZES + 1 :].sum())
+    if more:
+        sizes.append((f"more than {MOST_SIZES}", f"{more / total:.1%}"))
     return {
         "coverage": f"{report.coverage:.1%}",
         "mean_size": f"{report.mean_size:.2f}",
-        "classes": classes[:MOST_CLASSES],
-        "left": max(0, len(classes) - MOST_CLASSES),
-        "sizes": [
-            (size, f"{count / total:.1%}") for size, count in enumerate(report.sizes) if count
-        ],
+        "classes": classes,
+        "left_of": len(tested) if len(tested) > len(classes) else None,
+        "sizes": sizes,
     }

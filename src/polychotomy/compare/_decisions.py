@@ -44,6 +44,8 @@ class ComparedDecisions:
         The risk-coverage curve of every method, all splits together.
     sets : SetReport or None
         The sets of the best method, all splits together.
+    coverage : float or None
+        The share of the rows whose set should have the true class.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class ComparedDecisions:
     rows: list[dict[str, Any]]
     curves: dict[str, RiskCoverage]
     sets: SetReport | None
+    coverage: float | None = None
 
     @property
     def recommended(self) -> str:
@@ -177,6 +180,7 @@ def compared_decisions(
         rows=rows,
         curves={name: _curve(comparison, name) for name in (row["method"] for row in rows)},
         sets=None if sets is None else _sets(comparison, best, make),
+        coverage=sets,
     )
 
 

@@ -37,7 +37,8 @@ from ._judging import (
 from ._peers import Conditions
 
 TASK = "polychotomy.compare._importance:asked"
-REPEATS = 2
+# How often a column is shuffled, on all splits together: two times do not make an interval.
+SHUFFLES = 6
 MOST_ROWS = 1_000
 
 
@@ -49,6 +50,7 @@ class Question:
     parameters: dict[str, Any]
     level: Level
     split: int
+    repeats: int
     seconds: float | None
 
 
@@ -84,8 +86,8 @@ def shuffled(material: Material, question: Question) -> FloatArray:
         return float(scores.nll(p, y, weights))
 
     whole = nll(X)
-    found: FloatArray = np.full((X.shape[1], REPEATS), np.nan)
-    for repeat in range(REPEATS):
+    found: FloatArray = np.full((X.shape[1], question.repeats), np.nan)
+    for repeat in range(question.repeats):
         for column in range(X.shape[1]):
             order = random.permutation(len(rows))
             if question.seconds is not None and perf_counter() - start > question.seconds:
@@ -146,18 +148,20 @@ def column_importance(
     -------
     columns : list of dict or None
         "column", "importance" (growth of the NLL), "lower" and "upper" (95 % interval, over
-        splits), the most important first; None if there was no time.
+        splits and shuffles), the most important first; None if there was no time.
     """
     left = clock.left()
     questions = []
-    for one in runs[:ASKED_SPLITS]:
+    used = runs[:ASKED_SPLITS]
+    repeats = -(-SHUFFLES // max(len(used), 1))
+    for one in used:
         # One after another: splits that were not judged need not be drawn.
         tests = (test for _, test in material.rounds)
         number = next((k for k, test in enumerate(tests) if np.array_equal(test, one.rows)), None)
         if number is not None and one.p is not None:
             level = Level(one.train_rows)
             seconds = None if left is None else 0.8 * left
-            questions.append(Question(name, one.parameters, level, number, seconds))
+            questions.append(Question(name, one.parameters, level, number, repeats, seconds))
     waiting = chain([Call(question, clock.until()) for question in questions], more)
     found: list[FloatArray] = []
 

@@ -77,6 +77,8 @@ class Peer:
     make, quick : callable
         From `Conditions` to an estimator that tunes itself, or one that is not tuned; None if it
         cannot be trained under these conditions.
+    source : str
+        Where it comes from; its family by default.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Peer:
     times: float
     make: Callable[[Conditions], Any]
     quick: Callable[[Conditions], Any]
+    source: str = ""
 
 
 def peers() -> tuple[Peer, ...]:

@@ -145,7 +145,15 @@ def confused(counts: IntArray, labels: Sequence[Any], most: int = 10) -> list[di
     ]
 
 
-def slices(comparison: MethodComparison, X: Any, most: int = 10) -> list[dict[str, Any]]:
+def error_of_all_rows(comparison: MethodComparison, name: str | None = None) -> float:
+    """Return the error of a method, the recommended one by default, all test rows together."""
+    rows, predicted, _ = comparison.pooled(name)
+    return float((predicted != comparison.y[rows]).mean())
+
+
+def slices(
+    comparison: MethodComparison, X: Any, most: int = 10, name: str | None = None
+) -> list[dict[str, Any]]:
     """Return the categories and quarters of the columns in which the error is largest.
 
     Parameters
@@ -156,6 +164,8 @@ def slices(comparison: MethodComparison, X: Any, most: int = 10) -> list[dict[st
         The inputs of the compared rows.
     most : int, default=10
         The number of slices to return.
+    name : str, default=None
+        The method; the recommended one by default.
 
     Returns
     -------
@@ -163,9 +173,10 @@ def slices(comparison: MethodComparison, X: Any, most: int = 10) -> list[dict[st
         "column", "where", "rows" (test rows of all splits), "error", and "standard_error"; only
         slices whose error is above that of all rows by two standard errors or more.
     """
-    rows, predicted, _ = comparison.pooled()
+    rows, predicted, _ = comparison.pooled(name)
     wrong = predicted != comparison.y[rows]
-    whole = float(wrong.mean())
+    whole = error_of_all_rows(comparison, name)
+    variance = max(whole * (1 - whole), 1e-12)
     found: list[dict[str, Any]] = []
     for column in X.columns:
         values = X[column].to_numpy()[rows]
@@ -173,10 +184,12 @@ def slices(comparison: MethodComparison, X: Any, most: int = 10) -> list[dict[st
             n = int(inside.sum())
             if n < FEWEST_ROWS or n == len(rows):
                 continue
+            error = float(wrong[inside].mean())
+            if error <= whole + 2.0 * np.sqrt(variance / n):
+                continue  # nor with fewer distinct rows, which take time to count
             # Rows are tested several times: their number is that of distinct rows.
             distinct = len(np.unique(rows[inside]))
-            error = float(wrong[inside].mean())
-            spread = float(np.sqrt(max(whole * (1 - whole), 1e-12) / distinct))
+            spread = float(np.sqrt(variance / distinct))
             if error > whole + 2.0 * spread:
                 found.append(
                     {
@@ -211,10 +224,14 @@ def _parts(values: Any) -> list[tuple[str, Any]]:
     if values.dtype.kind in "fiu":
         numbers = values.astype(float)
         return _quarters(numbers, np.isnan(numbers), lambda value: f"{value:.4g}")
-    words = values.astype(str)
-    names, numbers, counts = np.unique(words, return_inverse=True, return_counts=True)
-    often = np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]
-    return [(str(names[k]), numbers == k) for k in often]
+    import pandas
+
+    # By hashes: an array of texts is as wide as the longest of them.
+    numbers, names = pandas.factorize(values)
+    counts = np.bincount(numbers[numbers >= 0], minlength=len(names))
+    often = sorted(range(len(names)), key=lambda k: (-counts[k], str(names[k])))[:MOST_CATEGORIES]
+    parts = [("missing", numbers < 0)] if (numbers < 0).any() else []
+    return parts + [(str(names[k]), numbers == k) for k in often]
 
 
 def _quarters(
@@ -234,7 +251,7 @@ def _quarters(
     return parts
 
 
-def recalibrated(comparison: MethodComparison) -> dict[str, float] | None:
+def recalibrated(comparison: MethodComparison, name: str | None = None) -> dict[str, float] | None:
     """Return the calibration error and NLL as they are, and after tempering on other splits.
 
     Returns
@@ -250,7 +267,7 @@ def recalibrated(comparison: MethodComparison) -> dict[str, float] | None:
     from ..core import scores
     from ..tempering.tempering import Tempering
 
-    runs, n_classes = comparison.runs(), len(comparison.classes)
+    runs, n_classes = comparison.runs(name), len(comparison.classes)
     if len(runs) < 2 or any(one.p is None for one in runs) or n_classes > MOST_TEMPERED:
         return None
     if n_classes * len(runs) * sum(len(one.rows) for one in runs) > TEMPERED_WORK:

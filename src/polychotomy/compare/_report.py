@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import sklearn
 
-from ..core.words import duration
+from ..core.words import counted, duration
 from ..plots.svg import BAR, BOX, INK, page_style, svg_of
 from ._comparison import MethodComparison
 from ._decision_section import decision_section
 from ._decisions import ComparedDecisions
 from ._pages import environment
 from ._per_class import day_words
-from ._sections import MOST_WRITTEN, sections, with_titles
+from ._sections import MOST_WRITTEN, sections, with_point_titles, with_titles
 from ._words import behind, number
 
 MOST_PANELS = 12
@@ -118,6 +118,7 @@ def _page(comparison: MethodComparison, markup: Any, until: float | None) -> dic
         "reasons": comparison.reasons,
         "protocol": comparison.protocol,
         "tuned": comparison.level.tuned,
+        "some_untuned": any(not runs[0].tuned for runs in comparison.others.values()),
         "chart": chart,
         "rows": [_row(row) for row in comparison.rows],
         "groups": [group for group in comparison.groups if len(group) > 1],
@@ -161,7 +162,7 @@ def _chart(comparison: MethodComparison) -> str:
             )
             point.set_gid(f"method-{place}-")
             titles[f"method-{place}-"] = f"{row['method']}: {behind(row)}"
-        ax.axvline(0.0, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+        ax.axvline(0.0, color=INK, linewidth=0.8, linestyle=(0, (1, 2)), zorder=0)
         ax.set_yticks(range(len(rows)), [row["method"] for row in rows])
         ax.set_ylim(len(rows) - 0.5, -0.5)
         ax.tick_params(axis="y", length=0)
@@ -219,11 +220,22 @@ def _panel(curve: Any, name: str, label: str) -> str:
         ax = figure.add_subplot()
         ax.plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
         ax.fill_between(curve.predicted, curve.lower, curve.upper, color=BOX, alpha=0.6, lw=0)
-        ax.plot(curve.predicted, curve.observed, "o-", color=INK, linewidth=1.4, markersize=3.5)
+        style = {"color": INK, "linewidth": 1.4, "markersize": 3.5}
+        (line,) = ax.plot(curve.predicted, curve.observed, "o-", **style)
+        line.set_gid("points-")
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="predicted", ylabel="observed")
         ax.set_xticks([0, 0.5, 1])
         ax.set_yticks([0, 0.5, 1])
-        return svg_of(figure, name, f"Reliability of the probabilities: {label}")
+        svg = svg_of(figure, name, f"Reliability of the probabilities: {label}")
+    points = zip(
+        *(curve.predicted, curve.observed, curve.lower, curve.upper, curve.count), strict=True
+    )
+    titles = [
+        f"predicted {predicted:.3f}, observed {observed:.3f} (95 %: {lower:.3f} to {upper:.3f}), "
+        f"{counted(int(count), 'row')}"
+        for predicted, observed, lower, upper, count in points
+    ]
+    return with_point_titles(svg, "points-", titles) if titles else svg
 
 
 def _confusion(comparison: MethodComparison, labels: list[str]) -> dict[str, Any]:

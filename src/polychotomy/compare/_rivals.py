@@ -64,6 +64,7 @@ def _both(name: str) -> Iterable[Peer]:
         yield Peer(
             *(f"{name}{suffix}", f"{words}{more}{note}", False, times),
             *(_bagged(make, stopping, tempered), _bagged(make, stopping, tempered, folds=2)),
+            source=words.partition(",")[0],
         )
 
 
@@ -171,7 +172,7 @@ def _stack_peer() -> Peer:
     present = [name for name in _BOOSTERS if installed(name)] or ["boosting"]
     words = f"stack of {', '.join(present)}, extra trees, MLP, SVC, logistic; bagged, tempered"
     times = 40.0 + sum(_RIVALS[name][1] for name in present if name in _RIVALS)
-    return Peer("stack", words, False, times, _stack, _quick_stack)
+    return Peer("stack", words, False, times, _stack, _quick_stack, "Caruana et al. (2004)")
 
 
 def _stack(conditions: Conditions) -> Any:

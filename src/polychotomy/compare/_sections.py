@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from ..core.words import counted
 from ..plots.svg import BAR, BOX, INK, page_style, svg_of
 from ._comparison import MethodComparison
-from ._per_class import slices, worst_confusions
+from ._per_class import MOST_TEMPERED, error_of_all_rows, slices, worst_confusions
 
 # A matrix of more classes is drawn, not written.
 MOST_WRITTEN = 30
 # The side of a drawn matrix, in pixels.
 SIDE = 640
+# The least side of a square in it, and how faint it may be.
+SMALLEST, FAINTEST = 5.0, 0.25
 MOST_COLUMNS = 30
 MOST_CURVES = 6
 
@@ -25,17 +28,42 @@ def sections(comparison: MethodComparison, X: Any, markup: Any) -> dict[str, Any
     """Return what the page shows about the recommended method, beside reliability."""
     labels = [str(label) for label in comparison.classes.tolist()]
     return {
-        "per_class": [{**row, "number": k} for k, row in enumerate(comparison.per_class)],
+        "per_class": _class_rows(comparison, labels),
         "worst": _numbered(worst_confusions(comparison, 20), comparison),
         "map": markup(_map(comparison, labels)) if len(labels) > MOST_WRITTEN else None,
         "calibration": comparison.recalibrated,
+        "calibration_words": _why_not_recalibrated(comparison),
         "importance": (comparison.importance or [])[:MOST_COLUMNS],
         "importance_chart": markup(_importance_chart(comparison)) if comparison.importance else "",
         "curve": _curve_rows(comparison),
         "curve_chart": markup(_curve_chart(comparison)) if _curve_rows(comparison) else "",
         "curve_words": _curve_words(comparison),
-        "slices": slices(comparison, X) if X is not None and hasattr(X, "columns") else [],
+        "slices": slices(comparison, X) if X is not None and hasattr(X, "columns") else None,
+        "error": f"{error_of_all_rows(comparison):.4f}",
     }
+
+
+def _class_rows(comparison: MethodComparison, labels: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the figures of every class, and what it is most often taken for."""
+    wrong = comparison.confusion()
+    np.fill_diagonal(wrong, 0)
+    most = wrong.argmax(axis=1)
+    taken = [
+        f"{labels[j]} ({row[j]})" if row[j] else "" for row, j in zip(wrong, most, strict=True)
+    ]
+    return [
+        {**row, "number": k, "taken_for": taken[k]} for k, row in enumerate(comparison.per_class)
+    ]
+
+
+def _why_not_recalibrated(comparison: MethodComparison) -> str:
+    """Say why it is not known what tempering would change."""
+    why = "the test rows are too few"
+    if len(comparison.runs()) < 2:
+        why = "this needs a second split"
+    elif len(comparison.classes) > MOST_TEMPERED:
+        why = f"this takes too long with more than {MOST_TEMPERED} classes"
+    return f"It is not shown what tempering would change: {why}."
 
 
 def _numbered(pairs: list[dict[str, Any]], comparison: MethodComparison) -> list[dict[str, Any]]:
@@ -48,13 +76,19 @@ def _map(comparison: MethodComparison, labels: Sequence[str]) -> str:
     counts = comparison.confusion()
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     n, step = len(labels), SIDE / len(labels)
+    # Of hundreds of classes, a square of its own size could not be seen, nor found by the pointer.
+    side = max(step, SMALLEST)
     squares = []
-    for i, j in zip(*np.nonzero(counts), strict=True):
-        words = escape(f"{labels[i]} predicted as {labels[j]}: {counts[i, j]} test rows")
+    # Confusions stand above what is right, and those of large shares above others.
+    pairs = sorted(np.argwhere(counts).tolist(), key=lambda at: (at[0] != at[1], share[*at]))
+    for i, j in pairs:
+        number = counted(int(counts[i, j]), "test row")
+        words = escape(f"{labels[i]} predicted as {labels[j]}: {number}")
         kind = "right" if i == j else "wrong"
         squares.append(
-            f'<rect class="{kind}" x="{j * step:.2f}" y="{i * step:.2f}" width="{step:.2f}" '
-            f'height="{step:.2f}" fill-opacity="{max(0.15, share[i, j]):.2f}">'
+            f'<rect class="{kind}" x="{_start(j, step, side):.2f}" y="{_start(i, step, side):.2f}" '
+            f'width="{side:.2f}" height="{side:.2f}" '
+            f'fill-opacity="{max(FAINTEST, share[i, j]):.2f}">'
             f"<title>{words}</title></rect>"
         )
     return (
@@ -62,6 +96,11 @@ def _map(comparison: MethodComparison, labels: Sequence[str]) -> str:
         f'aria-label="Confusion matrix of {n} classes">'
         f'<rect class="frame" width="{SIDE}" height="{SIDE}"/>{"".join(squares)}</svg>'
     )
+
+
+def _start(place: int, step: float, side: float) -> float:
+    """Return where a square begins, in the middle of its place and inside of the frame."""
+    return min(max(0.0, (place + 0.5) * step - side / 2), SIDE - side)
 
 
 def with_titles(svg: str, titles: dict[str, str]) -> str:
@@ -74,6 +113,19 @@ def with_titles(svg: str, titles: dict[str, str]) -> str:
             count=1,
         )
     return svg
+
+
+def with_point_titles(svg: str, name: str, titles: Sequence[str]) -> str:
+    """Give the points of one line, whose id ends with a name, texts to show in the same way."""
+    before, found, after = svg.partition(f'{name}"')
+    texts = iter(titles)
+    after = re.sub(
+        r"(<use [^>]*)/>",
+        lambda found: f"{found[1]}><title>{escape(next(texts))}</title></use>",
+        after,
+        count=len(titles),
+    )
+    return before + found + after
 
 
 def _importance_chart(comparison: MethodComparison) -> str:
@@ -93,7 +145,7 @@ def _importance_chart(comparison: MethodComparison) -> str:
                 f"{row['column']}: {row['importance']:.4f}, from {row['lower']:.4f} to "
                 f"{row['upper']:.4f}"
             )
-        ax.axvline(0.0, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+        ax.axvline(0.0, color=INK, linewidth=0.8, linestyle=(0, (1, 2)), zorder=0)
         ax.set_yticks(range(len(rows)), [row["column"][:30] for row in rows])
         ax.set_ylim(len(rows) - 0.5, -0.5)
         ax.tick_params(axis="y", length=0)

@@ -23,8 +23,14 @@ from ._peers import Conditions, Peer, searched
 
 LANDMARKS = 500
 LOSSES = {
-    "weston_watkins": ("SVM of all classes together (Weston-Watkins), tempered", 8.0),
-    "crammer_singer": ("SVM of all classes together (Crammer-Singer), tempered", 40.0),
+    "weston_watkins": (
+        *("SVM of all classes together (Weston-Watkins), tempered", 8.0),
+        "Weston and Watkins (1999)",
+    ),
+    "crammer_singer": (
+        *("SVM of all classes together (Crammer-Singer), tempered", 40.0),
+        "Crammer and Singer (2001)",
+    ),
 }
 
 
@@ -70,8 +76,8 @@ class SoftMaxScores(ClassifierMixin, BaseEstimator):
 def together() -> tuple[Peer, ...]:
     """Return the SVMs of all classes together."""
     return tuple(
-        Peer(name, words, False, times, _tuned(name), partial(_plain, name))
-        for name, (words, times) in LOSSES.items()
+        Peer(name, words, False, times, _tuned(name), partial(_plain, name), source)
+        for name, (words, times, source) in LOSSES.items()
     )
 
 

@@ -190,7 +190,7 @@ def _choice(
 
 
 def _uncertainty(comparison: MethodComparison, rows: list[dict[str, Any]]) -> list[str]:
-    if len(rows) == 1:
+    if len(rows) == 1 and comparison.recommended in comparison.methods:
         return ["No other method was judged with it, so that nothing says that it is a good one."]
     if comparison.n_splits < 2:
         return ["With one split the uncertainty of the ranking is unknown."]

@@ -22,6 +22,8 @@ from ..core.contents import content_keys
 from ..core.types import FloatArray, IntArray
 
 Splits = list[tuple[IntArray, IntArray]]
+# A warning names so many classes.
+MOST_NAMED = 6
 
 
 class FoldRows:
@@ -198,8 +200,11 @@ def check_number(n_splits: int, sizes: IntArray, classes: NDArray[Any]) -> None:
     if len(small):
         noun = "Class" if len(small) == 1 else "Classes"
         verb = "has" if len(small) == 1 else "have"
+        some = classes[small[:MOST_NAMED]].tolist()
+        left = len(small) - len(some)
+        named = f"{', '.join(map(repr, some))} and {left} more" if left else listed(some, "and")
         warnings.warn(
-            f"{noun} {listed(classes[small].tolist(), 'and')} {verb} fewer rows than the "
+            f"{noun} {named} {verb} fewer rows than the "
             f"{n_splits} folds. Where a fold holds all rows of a class, their scores come from "
             "machines that were trained on them. Use fewer folds, or more rows of the class.",
             UserWarning,

@@ -9,15 +9,17 @@
   };
   const valueOf = (row, column) => {
     const text = row.cells[column].textContent.trim();
-    const number = parseFloat(text.replace(/,/g, ""));
-    return Number.isNaN(number) ? (text === "best" ? 0 : text) : number;
+    if (text === "best") return 0;
+    // Not what only begins with a number, as dates do.
+    const plain = /^[+-]?[\d,]*\.?\d+( ±|, |$)/.test(text);
+    return plain ? parseFloat(text.replace(/,/g, "")) : text;
   };
-  const compare = (a, b) => {
-    if (typeof a === "number" && typeof b === "number") return a - b;
-    if (typeof a === "number") return -1;
-    if (typeof b === "number") return 1;
-    if (a === "" || b === "") return a === b ? 0 : a === "" ? 1 : -1;
-    return a.localeCompare(b);
+  // Fields without a number, and then those without anything, come last in both directions.
+  const compare = (a, b, sign) => {
+    const rank = (value) => (typeof value === "number" ? 0 : value ? 1 : 2);
+    if (rank(a) !== rank(b)) return rank(a) - rank(b);
+    if (rank(a) === 0) return sign * (a - b);
+    return sign * a.localeCompare(b, undefined, { numeric: true });
   };
   const sortable = (table) => {
     const heads = [...table.tHead.rows[0].cells];
@@ -29,7 +31,7 @@
         heads.forEach((other) => other.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", up ? "ascending" : "descending");
         const rows = [...table.tBodies[0].rows];
-        rows.sort((a, b) => (up ? 1 : -1) * compare(valueOf(a, column), valueOf(b, column)));
+        rows.sort((a, b) => compare(valueOf(a, column), valueOf(b, column), up ? 1 : -1));
         table.tBodies[0].append(...rows);
       });
     });
@@ -60,10 +62,14 @@
     }
     label.append(select);
     document.querySelector("#classes h2").after(label);
+    const confusions = document.querySelector("#confusion table.sortable");
+    const none = make("p", "None of these is of this class.", { class: "caption", hidden: "" });
+    if (confusions) confusions.closest(".scroll").after(none);
     select.addEventListener("change", () => {
       document.querySelectorAll("[data-class]").forEach((element) => {
         element.hidden = select.value !== "" && !element.dataset.class.split(" ").includes(select.value);
       });
+      none.hidden = !confusions || [...confusions.tBodies[0].rows].some((row) => !row.hidden);
     });
   }
 })();
