@@ -68,6 +68,24 @@ def test_the_figures_are_those_of_the_method_in_the_file():
         assert candidates()[name].title in page
 
 
+def test_a_method_that_was_not_judged_has_no_figures():
+    """If there was no time to train those that were, a faster one is in the file."""
+    X, y = load_iris(return_X_y=True)
+    found = compare_methods(X[::2], y[::2], ["PWC_PSVM", "logistic"], n_splits=2)
+    assert found.is_judged("logistic")
+    assert not found.is_judged("LSL")
+    kept = found.summary("LSL")
+    assert kept["per_class"] == kept["worst_confusions"] == kept["learning_curve"] == []
+    assert kept["calibration"] is kept["importance"] is None
+    assert [row["method"] for row in kept["ranking"]] == [row["method"] for row in found.rows]
+    facts = {**described(found, "LSL"), "comparison": {**kept, "slices": []}}
+    for words in (_text(facts), html_card(facts)):
+        assert "LSL" in words
+        assert "It was not judged: there was no time to train those methods that were." in words
+        assert "precision" not in words
+        assert candidates()[found.recommended].title in words
+
+
 def test_a_method_that_was_judged_less_thoroughly_is_not_alone():
     """It is compared with that of the ranking, and what was not tuned is not said to have been."""
     X, y = load_iris(return_X_y=True)

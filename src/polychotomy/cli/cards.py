@@ -124,7 +124,7 @@ def _decided(kept: Any) -> list[str]:
 
 
 def _text(found: dict[str, Any]) -> str:
-    from ..compare._card import fewer_rows, how_judged
+    from ..compare._card import fewer_rows, how_judged, was_judged
 
     classes = [str(label) for label in found["classes"]]
     some = ", ".join(classes[:MOST_LINES]) + (", ..." if len(classes) > MOST_LINES else "")
@@ -145,6 +145,12 @@ def _text(found: dict[str, Any]) -> str:
             [*lines, "", "It was not compared with others: polychotomy compare does that."]
         )
     judged = how_judged(comparison, found["method"]) + fewer_rows(found)
+    if not was_judged(comparison, found["method"]):
+        words = (
+            "It was not judged: there was no time to train those methods that were. polychotomy "
+            f"evaluate judges it on labelled rows. The others, on rows they had not seen: {judged}."
+        )
+        return "\n".join([*lines, "", words, "", *comparison["reasons"]])
     lines += ["", f"Judged on rows it had not seen ({judged}):"]
     rows = [row for row in comparison["ranking"] if row["method"] == found["method"]]
     for row in rows[:1]:

@@ -184,7 +184,8 @@ def _summary(found: MethodComparison, table: Table, name: str) -> dict[str, Any]
 
     # If there was no time for the best method, its figures would say nothing about this one.
     figures = found.summary(name)
-    worst = slices(found, shown_inputs(found, table), name=name)
+    judged = found.is_judged(name)
+    worst = slices(found, shown_inputs(found, table), name=name) if judged else []
     reasons = [for_fit(sentence) for sentence in figures["reasons"]]
     return {**figures, "reasons": reasons, "slices": worst}
 

@@ -40,10 +40,19 @@ def html_card(facts: Mapping[str, Any]) -> str:
     if facts.get("written"):
         shown.append(("written", str(facts["written"])[:10]))
     template, comparison = environment().get_template("card.html"), facts["comparison"]
-    judged = "" if comparison is None else how_judged(comparison, facts["method"])
+    judged, listed = "", False
+    if comparison is not None:
+        judged = how_judged(comparison, facts["method"])
+        listed = was_judged(comparison, facts["method"])
     titles = {one.name: one.title for one in [*candidates().values(), BASELINE]}
     judged += fewer_rows(facts)
-    values = {"card": facts, "facts": shown, "comparison": comparison, "judged": judged}
+    values = {
+        "card": facts,
+        "facts": shown,
+        "comparison": comparison,
+        "judged": judged,
+        "listed": listed,
+    }
     return str(template.render(**values, titles=titles)).lstrip()
 
 
@@ -76,6 +85,11 @@ def fewer_rows(facts: Mapping[str, Any]) -> str:
         return ""
     rows = counted(own[0]["train_rows"], "row")
     return f"; trained on {rows} there, and on {known:,} in the file, so that it is less good"
+
+
+def was_judged(comparison: Mapping[str, Any], method: str) -> bool:
+    """Whether a method was judged: if there is no time to train those that were, another is."""
+    return any(row["method"] == method for row in comparison["ranking"])
 
 
 def how_judged(comparison: Mapping[str, Any], method: str) -> str:

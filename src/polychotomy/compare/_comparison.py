@@ -251,6 +251,10 @@ class MethodComparison:
         name = name or self.recommended
         return self.held_out[name] if name in self.held_out else self.others[name]
 
+    def is_judged(self, name: str) -> bool:
+        """Whether a method was judged, on all rows or on fewer."""
+        return name in self.held_out or name in self.others
+
     def pooled(self, name: str | None = None) -> tuple[IntArray, IntArray, FloatArray | None]:
         """Return rows, predicted classes and probabilities of a method, all splits together.
 
@@ -374,7 +378,8 @@ class MethodComparison:
         Parameters
         ----------
         name : str, default=None
-            The method that is kept, which need not be the recommended one.
+            The method that is kept, which need not be the recommended one. A method that was not
+            judged, because there was no time for those that were, has no figures of its own.
 
         Returns
         -------
@@ -383,6 +388,13 @@ class MethodComparison:
         """
         name = self.recommended if name is None else name
         own = name == self.recommended
+        per_class: list[dict[str, Any]] = []
+        worst: list[dict[str, Any]] = []
+        calibration = None
+        if self.is_judged(name):
+            per_class = self.per_class if own else class_figures(self, name)
+            calibration = self.recalibrated if own else recalibrated(self, name)
+            worst = worst_confusions(self, name=name)
         keys = ("method", *FIGURES, "calibration", "train_rows", "splits", "verdict", "extent")
         return {
             "recommended": self.recommended,
@@ -394,9 +406,9 @@ class MethodComparison:
             "margin": self.margin,
             "reasons": self.reasons,
             "ranking": [{key: _plain_value(row.get(key)) for key in keys} for row in self.rows],
-            "per_class": (self.per_class if own else class_figures(self, name))[:MOST_KEPT],
-            "worst_confusions": worst_confusions(self, name=name),
-            "calibration": self.recalibrated if own else recalibrated(self, name),
+            "per_class": per_class[:MOST_KEPT],
+            "worst_confusions": worst,
+            "calibration": calibration,
             "importance": self.importance if own else None,
             "learning_curve": [_plain(one) for one in self.curve if one["method"] == name],
             "notes": self.notes,
